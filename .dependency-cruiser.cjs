@@ -3,7 +3,8 @@
 //   entry points                         wire modules and start them
 //     -> app.ts, app/                    wiring of the HTTP server
 //       -> modules                       one folder per feature of the product
-//         -> http, db, jobs, telemetry   infrastructure shared by every module
+//         -> http, limits, db, jobs,      infrastructure shared by every module
+//            telemetry
 //           -> config, problems, lib     leaves
 //
 // tools/check-imports.ts runs these rules. It fails if a file was not analyzed, if a name below does not exist, or if no rule
@@ -24,7 +25,6 @@ const publicFiles = {
   webhooks: ["webhooks"],
   email: ["email"],
   operator: ["operator"],
-  "docs-site": ["docs-site"],
   console: ["console"],
   mcp: ["mcp"],
   oauth: ["oauth"],
@@ -42,7 +42,7 @@ const processes =
   "^server/src/(?:main|generate|healthcheck)\\.ts$|^server/src/(?:jobs|admin|providers|lenses)/main\\.ts$|^server/src/dev/";
 // Harnesses may import internal files and start the processes they measure.
 const harnesses = "^(?:bench|deploy)/";
-const wiring = `${processes}|^server/src/app\\.ts$|^server/src/app/`;
+const wiring = `${processes}|^server/src/app\\.ts$|^server/src/app/|^server/src/admin/run-admin\\.ts$`;
 
 /** @type {import("dependency-cruiser").IConfiguration} */
 module.exports = {
@@ -89,9 +89,9 @@ module.exports = {
     },
     {
       name: "infrastructure-imports-no-modules",
-      comment: "http, db, jobs, telemetry and lib are used by every module and import none.",
+      comment: "http, limits, db, jobs, telemetry and lib are used by every module and import none.",
       severity: "error",
-      from: { path: "^server/src/(?:http|db|jobs|telemetry|lib)/", pathNot: [tests, wiring] },
+      from: { path: "^server/src/(?:http|limits|db|jobs|telemetry|lib)/", pathNot: [tests, wiring] },
       to: { path: anyModule },
     },
     {
@@ -100,6 +100,35 @@ module.exports = {
       severity: "error",
       from: { path: "^server/src/(?:db|jobs|telemetry|lib)/", pathNot: [tests, wiring] },
       to: { path: "^server/src/http/" },
+    },
+    {
+      name: "sites-are-wired-by-app",
+      comment: "Pages and files are served by routes that app/ registers; generate.ts reads the routes.",
+      severity: "error",
+      from: { path: "^server/src/", pathNot: [tests, wiring, "^server/src/sites/"] },
+      to: { path: "^server/src/sites/" },
+    },
+    {
+      name: "api-docs-are-written-by-generate",
+      comment: "The description of the API is made from the routes by generate.ts and the site; nothing else needs it.",
+      severity: "error",
+      from: {
+        path: "^server/src/",
+        pathNot: [
+          tests,
+          "^server/src/(?:api-docs|sites)/",
+          "^server/src/generate\\.ts$",
+          "^server/src/app/site-routes\\.ts$",
+        ],
+      },
+      to: { path: "^server/src/api-docs/" },
+    },
+    {
+      name: "limits-are-independent",
+      comment: "Limits depend only on lib and problems, so that HTTP, MCP and modules can apply them.",
+      severity: "error",
+      from: { path: "^server/src/limits/", pathNot: tests },
+      to: { path: "^(?:server|sdk|cli|mcp|ai-sdk|console|tools)/", pathNot: "^server/src/(?:limits|lib|problems)/" },
     },
     {
       name: "lib-imports-only-packages",

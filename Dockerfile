@@ -47,7 +47,7 @@ LABEL org.opencontainers.image.title="pennyblack" \
   org.opencontainers.image.base.name="${BASE}"
 COPY --from=runtime /runtime /
 # Inside a container the internal port would be unreachable on loopback. Publish it to private networks only.
-ENV PATH=/usr/local/bin NODE_ENV=production PENNYBLACK_OPS_HOST=0.0.0.0
+ENV PATH=/usr/local/bin NODE_ENV=production PENNYBLACK_OPS_HOST=0.0.0.0 PENNYBLACK_OPS_PORT=9090
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY LICENSE NOTICE package.json ./

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from "node:crypto";
 import Fastify from "fastify";
 import { readConfig } from "../server/src/config/config.ts";
-import { maxBodyBytes } from "../server/src/http/read-body.ts";
+import { maxBodyBytes } from "../server/src/http/input/read-body.ts";
 import { openLenses } from "../server/src/lenses/lenses.ts";
 import { createCaller } from "../server/src/providers/call-provider.ts";
 import { createRanking } from "../server/src/ranking/ranking.ts";

@@ -16,6 +16,7 @@ import { driveOpenLoop, type Sample } from "./open-loop.ts";
 import { readCpuMicroseconds } from "./read-cpu.ts";
 import { percentile, summarize, summarizeRatio } from "./summarize.ts";
 
+const root = new URL("..", import.meta.url).pathname;
 let folder: string;
 
 before(async () => {
@@ -70,6 +71,44 @@ test("the statements benchmark prints the cost of a hold and a capture for each 
   }
   assert.match(output.stdout, /(\d+) answered, \1 captured; \d+ reconciliation checks clean/);
   assert.deepEqual(readdirSync(folder), []);
+});
+
+test("comparing a checkout with itself measures both ledgers in every variant and prints the spread", async () => {
+  const { output, ended } = startBench("statements", "--before", root, "--rounds", "2", "--seconds", "0.1");
+  assert.equal(await ended, 0, output.stderr);
+  for (const variant of ["plain", "idempotent", "one_limit", "three_limits", "run", "end_user"])
+    assert.match(output.stdout, new RegExp(`^${variant} 100 .* \\d\\.\\d\\d \\(\\d.*\\.\\.\\d.*\\)$`, "m"));
+  const charges = [...output.stdout.matchAll(/(\d+) answered, \1 captured; \d+ reconciliation checks clean/g)];
+  assert.equal(charges.length, 2);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test("the ledger benchmark compares the lanes of two checkouts", async () => {
+  const options = ["--rounds", "1", "--seconds", "0.3", "--loops", "40", "--variant", "plain", "--variant", "run"];
+  const { output, ended } = startBench("ledger", "--before", root, ...options);
+  assert.equal(await ended, 0, output.stderr);
+  const figures = JSON.parse(output.stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
+  const names = ["plain", "run"].flatMap((variant) => [`rate_over_before_${variant}`, `cpu_over_before_${variant}`]);
+  assert.deepEqual(Object.keys(figures), names);
+  assert.equal([...output.stdout.matchAll(/(\d+) answered, \1 captured/g)].length, 2);
+});
+
+test("the footprint benchmark prints bytes per search, of which a claim has many", async () => {
+  const { output, ended } = startBench("footprint", "--quick", "--wallets", "200");
+  assert.equal(await ended, 0, output.stderr);
+  const figures = JSON.parse(output.stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
+  const { wal_bytes: plain = 0, wal_bytes_idempotent: idempotent = 0, claim_bytes: claim = 0 } = figures;
+  assert.deepEqual(Object.keys(figures), [
+    "wal_bytes",
+    "wal_bytes_idempotent",
+    "table_bytes",
+    "index_bytes",
+    "claim_bytes",
+    "hot_share",
+  ]);
+  assert.ok(plain > 300 && idempotent > plain + 1_100 && claim > 1_100, output.stdout);
+  assert.ok((figures["hot_share"] ?? 0) > 0.5 && (figures["hot_share"] ?? 2) <= 1, output.stdout);
+  assert.match(output.stdout, /(\d+) answered, \1 captured; \d+ reconciliation checks clean/);
 });
 
 test("the rank benchmark prints results for loading the lenses and for 20 and 40 candidates", async () => {

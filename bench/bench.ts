@@ -2,6 +2,7 @@ import { drawCharts } from "./draw-charts.ts";
 import { createHarness, type Harness } from "./harness.ts";
 import { type BenchOptions, help, OptionError, readOptions } from "./read-options.ts";
 import { reportShares } from "./report-shares.ts";
+import { runFootprintBench } from "./run-footprint-bench.ts";
 import { runGrowthBench } from "./run-growth-bench.ts";
 import { runInFlightBench } from "./run-in-flight-bench.ts";
 import { runLatencyBench } from "./run-latency-bench.ts";
@@ -23,6 +24,7 @@ const benches = {
   processes: runProcessesBench,
   ledger: runLedgerBench,
   statements: runStatementsBench,
+  footprint: runFootprintBench,
   rank: runRankBench,
   load: runLoadBench,
   "in-flight": runInFlightBench,

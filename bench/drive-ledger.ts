@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Ledger } from "../server/src/wallet/wallet.ts";
+import type { NewSearch } from "./checkout.ts";
 import { readTreeCpuMicroseconds } from "./read-cpu.ts";
 
 export interface LedgerRound {
@@ -12,8 +13,8 @@ interface LedgerDriveOptions {
   ledger: Ledger;
   /** Number of concurrent loops. */
   loops: number;
-  /** Picks the wallet of the next search. */
-  pick: () => { walletId: string; keyId: string };
+  /** The next search, without its id. */
+  pick: () => NewSearch;
   seconds: number;
   postgresPid: number;
 }
@@ -29,10 +30,10 @@ export async function driveLedger(options: LedgerDriveOptions): Promise<LedgerRo
   async function loop(): Promise<void> {
     while (performance.now() < endMs) {
       const searchId = randomUUIDv7();
-      const { walletId, keyId } = pick();
-      const held = await ledger.hold({ searchId, walletId, keyId });
+      const { answer, ...search } = pick();
+      const held = await ledger.hold({ ...search, searchId });
       if (held.outcome !== "held") throw new Error(`hold failed: ${held.outcome}`);
-      const captured = await ledger.capture({ searchId, walletId });
+      const captured = await ledger.capture({ searchId, walletId: search.walletId, answer });
       if (captured.state !== "captured") throw new Error(`capture failed: ${captured.state}`);
       searches += 1;
     }

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { type Variant, variants } from "./checkout.ts";
 import { type ScenarioName, scenarios } from "./scenarios.ts";
 
 const kinds = [
@@ -7,6 +8,7 @@ const kinds = [
   "processes",
   "ledger",
   "statements",
+  "footprint",
   "rank",
   "load",
   "in-flight",
@@ -47,6 +49,8 @@ export interface BenchOptions {
   inFlight: number;
   owners: number;
   only: readonly ScenarioName[];
+  /** Kinds of searches of the ledger benchmarks. */
+  variants: readonly Variant[];
   /** Servers to run. Default: all. */
   servers: readonly string[] | undefined;
   /** Another checkout to compare with. */
@@ -57,7 +61,7 @@ export interface BenchOptions {
 
 export class OptionError extends Error {}
 
-export const help = `npm run bench [-- [latency | processes | ledger | statements | rank | load | in-flight | growth | reconcile | restore | shares | charts] options]
+export const help = `npm run bench [-- [latency | processes | ledger | statements | footprint | rank | load | in-flight | growth | reconcile | restore | shares | charts] options]
 
 Measures the cost of a paid search compared with the same search without billing (bare), other proxies (nginx, Portkey's
 gateway) and one transaction per step (naive). Starts its own PostgreSQL, Redis, upstream and servers, and stops them at
@@ -67,6 +71,7 @@ the end. The last line of output is JSON.
   processes         one, two and four servers sharing one database
   ledger            hold and capture on one wallet without HTTP, compared with pgbench and the same batches
   statements        PostgreSQL's CPU time for one hold or capture, by the number of searches in it
+  footprint         WAL, table and index bytes per search, with and without an Idempotency-Key
   rank              loading the lenses; ranking without a server, compared with merging duplicates only
   load              open-loop load: a constant rate, then three times the server's capacity
   in-flight         thousands of searches in flight on one server: memory and event loop delay
@@ -79,6 +84,7 @@ the end. The last line of output is JSON.
   --rounds N        rounds per server (5; quick: 2)
   --seconds S       seconds per round (5; quick: 1)
   --only NAME       run one scenario: ${Object.keys(scenarios).join(", ")}; repeatable
+  --variant NAME    for statements, and for ledger with --before: ${variants.join(", ")}; repeatable
   --server NAME     run only this server and the billed one: nginx, bare, gateway, naive; repeatable
   --wallets N       number of wallets (10000; in-flight: 8); for growth, the maximum (10000000; quick: 2000)
   --rows N          maximum number of ledger rows for growth (100000000; quick: 20000), or their number for restore
@@ -90,7 +96,8 @@ the end. The last line of output is JSON.
   --rate N          searches per second for load (500; 0: overload only), for --seconds (600; quick: 10)
   --latency MS      upstream latency for load (300)
   --no-overload     constant rate only, for load
-  --before FOLDER   compare with the bare and billed servers of another checkout, with its dependencies installed
+  --before FOLDER   compare with another checkout, with its dependencies installed: its bare and billed servers, or for
+                    ledger and statements its ledger and schema
   --profile FOLDER  write a V8 CPU profile of each server`;
 
 const defaults = {
@@ -153,7 +160,8 @@ export function readOptions(args: string[]): BenchOptions | "help" {
     latencyMs: parsePositive("--latency", values.latency, 300),
     inFlight: parseCount("--connections", values.connections, pace.inFlight),
     owners: parseCount("--wallets", values.wallets, 8),
-    only: readScenarios(values.only),
+    only: readChoices("--only", Object.keys(scenarios) as ScenarioName[], values.only),
+    variants: readChoices("--variant", variants, values.variant),
     servers: values.server,
     beforeFolder: values.before,
     profileFolder: values.profile,
@@ -174,6 +182,7 @@ function parse(args: string[]) {
         rounds: { type: "string" },
         seconds: { type: "string" },
         only: { type: "string", multiple: true },
+        variant: { type: "string", multiple: true },
         server: { type: "string", multiple: true },
         wallets: { type: "string" },
         rows: { type: "string" },
@@ -207,9 +216,13 @@ function parsePositive(name: string, text: string | undefined, fallback: number)
   return value;
 }
 
-function readScenarios(only: readonly string[] | undefined): readonly ScenarioName[] {
-  const names = Object.keys(scenarios) as ScenarioName[];
-  if (only?.some((name) => !Object.hasOwn(scenarios, name)))
-    throw new OptionError(`--only must be one of ${names.join(", ")}`);
-  return only === undefined ? names : names.filter((name) => only.includes(name));
+/** All choices if the option is absent. */
+function readChoices<Name extends string>(
+  option: string,
+  names: readonly Name[],
+  chosen: readonly string[] | undefined,
+): readonly Name[] {
+  if (chosen?.some((name) => !names.some((known) => known === name)))
+    throw new OptionError(`${option} must be one of ${names.join(", ")}`);
+  return chosen === undefined ? names : names.filter((name) => chosen.includes(name));
 }

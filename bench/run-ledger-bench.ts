@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createPool, type Pool, type PoolOptions } from "../server/src/db/pool.ts";
 import { createLedger, type Ledger, ledgerConnections } from "../server/src/wallet/wallet.ts";
 import { checkCharges } from "./check-charges.ts";
+import { compareLedgers } from "./compare-ledgers.ts";
 import { describeMachine } from "./describe-machine.ts";
 import { driveLedger, type LedgerRound } from "./drive-ledger.ts";
 import { formatNumber, formatTable } from "./format-table.ts";
@@ -12,7 +13,7 @@ import type { BenchOptions } from "./read-options.ts";
 import { rotate } from "./rotate.ts";
 import { type SeededWallet, seedWallets } from "./seed-wallets.ts";
 import { connectAsOwner, type Postgres, startPostgres } from "./start-postgres.ts";
-import { summarize, summarizeRatio } from "./summarize.ts";
+import { formatSpread, summarize, summarizeRatio } from "./summarize.ts";
 
 const naiveClients = 16;
 const pepper = { version: 1, bytes: randomBytes(32) };
@@ -31,6 +32,7 @@ export async function runLedgerBench(harness: Harness, options: BenchOptions): P
   console.log(describeMachine(harness.folder));
   const postgres = await startPostgres(harness);
   console.log(`Postgres  ${postgres.version} ${postgres.settings}\n`);
+  if (options.beforeFolder !== undefined) return compareLedgers(postgres, options);
   const owner = connectAsOwner(postgres.urls);
   const pools = {
     batched: connect(postgres, { connections: ledgerConnections, isForSingleStatements: true }),
@@ -118,8 +120,7 @@ function report(variants: readonly Variant[], charges: string): Record<string, n
   const overUnnamed = summarizeRatio({ over: rates(batched), under: rates(unnamed) });
   console.log(formatTable(["one wallet", "hold+capture/s", "min..max", "PostgreSQL us"], rows));
   const ratios = { pgbench: overPgbench, naive: overNaive, unnamed: overUnnamed };
-  for (const [name, { median, min, max }] of Object.entries(ratios))
-    console.log(`batched / ${name}: ${median.toFixed(2)} (${min.toFixed(2)}..${max.toFixed(2)})`);
+  for (const [name, ratio] of Object.entries(ratios)) console.log(`batched / ${name}: ${formatSpread(ratio)}`);
   console.log(charges);
   return {
     hold_capture_per_s: Math.round(summarize(rates(batched)).median),

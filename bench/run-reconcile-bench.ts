@@ -72,7 +72,7 @@ async function resetHours(adminUrl: string): Promise<void> {
   try {
     await admin.query(
       `set session_replication_role = replica;
-       truncate pb.ledger_days, pb.hour_trees, pb.ledger_hours, pb.wallet_hours, pb.wallet_checkpoints, pb.budget_checkpoints, pb.run_checkpoints,
+       truncate pb.ledger_days, pb.hour_trees, pb.ledger_hours, pb.wallet_hours, pb.wallet_checkpoints, pb.window_checkpoints,
          pb.usage_hours, pb.usage_days;
        update pb.ledger_watermark set closed_before = '-infinity', closing_before = null, closing_xid = null`,
     );

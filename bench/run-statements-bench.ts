@@ -1,98 +1,112 @@
-import { randomBytes, randomUUIDv7 } from "node:crypto";
-import { createPool, type Pool } from "../server/src/db/pool.ts";
-import { type HoldRequest, sendCaptures, sendHolds } from "../server/src/wallet/statements.ts";
-import { checkCharges } from "./check-charges.ts";
+import { randomUUIDv7 } from "node:crypto";
+import type { Checkout, Search, Variant } from "./checkout.ts";
 import { describeMachine } from "./describe-machine.ts";
 import { formatNumber, formatTable } from "./format-table.ts";
 import type { Harness } from "./harness.ts";
+import { openCheckouts } from "./open-checkouts.ts";
 import { readMainThreadMicroseconds } from "./read-cpu.ts";
 import type { BenchOptions } from "./read-options.ts";
-import { type SeededWallet, seedWallets } from "./seed-wallets.ts";
-import { connectAsOwner, startPostgres } from "./start-postgres.ts";
-import { summarize } from "./summarize.ts";
+import { rotate } from "./rotate.ts";
+import { startPostgres } from "./start-postgres.ts";
+import { formatSpread, summarize, summarizeRatio } from "./summarize.ts";
 
-// PostgreSQL's CPU time for one statement of the ledger, by the number of searches in it. One connection and one statement at
-// a time, so that the minimum of the rounds hardly depends on other work on the machine.
+// PostgreSQL's CPU time for one statement of the ledger, by the number of searches in it and what they have. One connection
+// and one statement at a time, so that the minimum of the rounds hardly depends on other work on the machine.
 
 const sizes = [1, 3, 10, 30, 100];
 const wallets = 300;
 
+/** Mean CPU time of a statement in microseconds. */
 interface Round {
   hold: number;
   capture: number;
-  statements: number;
+}
+
+interface Measured {
+  checkout: Checkout;
+  captured: number;
 }
 
 export async function runStatementsBench(harness: Harness, options: BenchOptions): Promise<Record<string, number>> {
   console.log(describeMachine(harness.folder));
   const postgres = await startPostgres(harness);
   console.log(`Postgres  ${postgres.version} ${postgres.settings}\n`);
-  const owner = connectAsOwner(postgres.urls);
-  const pool = createPool({
-    url: postgres.urls.ledger,
-    name: "pennyblack bench",
-    connections: 1,
-    onIdleError: () => undefined,
-  });
+  const checkouts = await openCheckouts(postgres.adminUrl, options.beforeFolder, wallets);
+  const measured = Object.values(checkouts).map((checkout): Measured => ({ checkout, captured: 0 }));
+  const figures: Record<string, number> = {};
+  const table: string[][] = [];
   try {
-    const seeded = await seedWallets(owner, { version: 1, bytes: randomBytes(32) }, wallets);
-    await owner.query("analyze");
-    const { rows } = await pool.query<{ pid: number }>("select pg_backend_pid() as pid");
-    const driver = { pool, pid: rows[0]?.pid ?? 0, wallets: seeded };
-    const figures: Record<string, number> = {};
-    const table: string[][] = [];
-    let charged = 0;
-    for (const size of sizes) {
-      const warmUp = await drive(driver, size, options.warmUpSeconds / 2);
-      charged += warmUp.statements * size;
-      const rounds: Round[] = [];
-      for (let round = 0; round < options.rounds; round += 1) {
-        const measured = await drive(driver, size, options.seconds / 5);
-        charged += measured.statements * size;
-        rounds.push(measured);
+    for (const variant of options.variants) {
+      for (const size of sizes) {
+        const [current = [], before] = await measure(measured, variant, size, options);
+        const suffix = variant === "plain" ? `of_${size}` : `of_${size}_${variant}`;
+        const [hold, capture] = [summarizeAll(current, "hold"), summarizeAll(current, "capture")];
+        figures[`hold_us_${suffix}`] = Math.round(hold.min);
+        figures[`capture_us_${suffix}`] = Math.round(capture.min);
+        const cells = [hold.min, hold.median, capture.min, capture.median, (hold.min + capture.min) / size];
+        const row = [`${variant} ${size}`, ...cells.map(formatNumber)];
+        if (before) {
+          const ratio = summarizeRatio({ over: current.map(sumOf), under: before.map(sumOf) });
+          figures[`over_before_${suffix}`] = Number(ratio.median.toFixed(3));
+          row.push(formatNumber(summarizeAll(before, "hold").min), formatNumber(summarizeAll(before, "capture").min));
+          row.push(formatSpread(ratio));
+        }
+        table.push(row);
+        console.error(row.join("  "));
       }
-      const [hold, capture] = [
-        summarize(rounds.map((each) => each.hold)),
-        summarize(rounds.map((each) => each.capture)),
-      ];
-      const perSearch = (hold.min + capture.min) / size;
-      table.push([String(size), ...[hold.min, hold.median, capture.min, capture.median, perSearch].map(formatNumber)]);
-      figures[`hold_us_of_${size}`] = Math.round(hold.min);
-      figures[`capture_us_of_${size}`] = Math.round(capture.min);
     }
     const head = ["searches per statement", "hold us", "median", "capture us", "median", "us per search"];
-    console.log(formatTable(head, table));
-    console.log(`\n${await checkCharges(owner, charged)}`);
+    console.log(
+      formatTable([...head, ...(checkouts.before ? ["before: hold", "capture", "current / before"] : [])], table),
+    );
+    for (const { checkout, captured } of measured) console.log(`\n${await checkout.checkCharges(captured)}`);
     return figures;
   } finally {
-    await Promise.all([owner.end(), pool.end()]);
+    await Promise.all(measured.map(({ checkout }) => checkout.close()));
   }
 }
 
-interface Driver {
-  pool: Pool;
-  /** Of the server process of the pool's connection. */
-  pid: number;
-  wallets: readonly SeededWallet[];
+/** The rounds of each checkout. The checkouts take turns within a round. */
+async function measure(
+  measured: readonly Measured[],
+  variant: Variant,
+  size: number,
+  { rounds, seconds, warmUpSeconds }: BenchOptions,
+): Promise<Round[][]> {
+  const results = measured.map((): Round[] => []);
+  for (const each of measured) await drive(each, variant, size, warmUpSeconds / 4);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const index of rotate([...measured.keys()], round))
+      results[index]?.push(await drive(measured[index] as Measured, variant, size, seconds / 10));
+  }
+  return results;
 }
 
-/** The mean CPU time of a statement in microseconds. */
-async function drive({ pool, pid, wallets: seeded }: Driver, size: number, seconds: number): Promise<Round> {
+async function drive(measured: Measured, variant: Variant, size: number, seconds: number): Promise<Round> {
+  const { checkout } = measured;
   const total = { hold: 0, capture: 0, statements: 0 };
   const endMs = performance.now() + seconds * 1_000;
-  for (let next = 0; performance.now() < endMs; next += size) {
-    const items = Array.from({ length: size }, (_, index): HoldRequest => {
-      const { walletId, keyId } = seeded[(next + index) % seeded.length] as SeededWallet;
-      return { searchId: randomUUIDv7(), walletId, keyId };
+  for (let next = 0; performance.now() < endMs || total.statements === 0; next += size) {
+    const searches = Array.from({ length: size }, (_, index): Search => {
+      const search = checkout.newSearch(variant, (next + index) % wallets);
+      return { ...search, searchId: randomUUIDv7() };
     });
-    const before = readMainThreadMicroseconds(pid);
-    await sendHolds(pool, items, { isResend: false, lockWait: "short" });
-    const between = readMainThreadMicroseconds(pid);
-    await sendCaptures(pool, items, { lockWait: "short" });
+    const before = readMainThreadMicroseconds(checkout.pid);
+    await checkout.hold(searches);
+    const between = readMainThreadMicroseconds(checkout.pid);
+    await checkout.capture(searches);
     total.hold += between - before;
-    total.capture += readMainThreadMicroseconds(pid) - between;
+    total.capture += readMainThreadMicroseconds(checkout.pid) - between;
     total.statements += 1;
   }
-  const { hold, capture, statements } = total;
-  return { hold: hold / statements, capture: capture / statements, statements };
+  measured.captured += total.statements * size;
+  return { hold: total.hold / total.statements, capture: total.capture / total.statements };
+}
+
+function summarizeAll(rounds: readonly Round[], name: keyof Round) {
+  return summarize(rounds.map((round) => round[name]));
+}
+
+function sumOf({ hold, capture }: Round): number {
+  return hold + capture;
 }

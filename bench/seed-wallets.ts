@@ -16,8 +16,19 @@ const creditMicros: Micros = 1_000_000_000_000n;
 const unlimited = 100_000_000;
 const maxPerStatement = 1_000;
 
+export interface SeededLimits {
+  limitMicros: Micros;
+  /** "total", "day", "month", and "end_user" for a daily limit per end user. */
+  limits: readonly string[];
+}
+
 /** Creates wallets with a balance and one live key each. Run as the owner. */
-export async function seedWallets(owner: Pool, pepper: Pepper, count: number): Promise<SeededWallet[]> {
+export async function seedWallets(
+  owner: Pool,
+  pepper: Pepper,
+  count: number,
+  limits?: SeededLimits,
+): Promise<SeededWallet[]> {
   const wallets = Array.from({ length: count }, () => ({
     walletId: randomUUIDv7(),
     keyId: randomUUIDv7(),
@@ -26,6 +37,7 @@ export async function seedWallets(owner: Pool, pepper: Pepper, count: number): P
   for (let first = 0; first < count; first += maxPerStatement) {
     await seedBatch(owner, pepper, wallets.slice(first, first + maxPerStatement));
   }
+  if (limits && limits.limits.length > 0) await seedLimits(owner, wallets, limits);
   return wallets;
 }
 
@@ -49,6 +61,18 @@ async function seedBatch(owner: Pool, pepper: Pepper, wallets: readonly SeededWa
       wallets.map((wallet) => digestKey(wallet.key, pepper)),
       pepper.version,
       unlimited,
+    ],
+  );
+}
+
+async function seedLimits(owner: Pool, wallets: readonly SeededWallet[], options: SeededLimits): Promise<void> {
+  const { limitMicros, limits } = options;
+  const amounts = Object.fromEntries(limits.map((limit) => [limit, String(limitMicros)]));
+  await owner.query(
+    `update pb.keys set limits_id = pb.save_key_limits(wallet_id, null, mode, $2) where id = any ($1)`,
+    [
+      wallets.map((wallet) => wallet.keyId),
+      JSON.stringify({ ...amounts, ...(limits.includes("end_user") && { end_user_period: "day" }) }),
     ],
   );
 }

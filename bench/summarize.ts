@@ -29,3 +29,7 @@ export function percentile(values: readonly number[], percent: number): number {
   if (value === undefined) throw new Error("no measurements");
   return value;
 }
+
+export function formatSpread({ median, min, max }: Summary): string {
+  return `${median.toFixed(2)} (${min.toFixed(2)}..${max.toFixed(2)})`;
+}

@@ -6,15 +6,15 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { parse } from "yaml";
 import { readConfig, serverSettings, workerSettings } from "../server/src/config/config.ts";
-import { assertValidCompose } from "./lint-compose.ts";
+import { assertFewPrivileges, assertValidCompose, type ServicePrivileges } from "./check-compose.ts";
 
-interface Service {
+interface Service extends ServicePrivileges {
   image?: string;
   environment?: Record<string, string>;
   ports?: string[];
   networks?: string[];
   read_only?: boolean;
-  cap_drop?: string[];
+  command?: string[];
 }
 
 const text = readFileSync(join(import.meta.dirname, "compose.yaml"), "utf8");
@@ -85,8 +85,16 @@ test("only the server, Prometheus and Grafana publish ports, on loopback, and da
   for (const name of ["postgres", "valkey"]) assert.deepEqual(services[name]?.networks, ["data"], name);
 });
 
-test("our services run with a read-only file system and no capabilities", () => {
+test("our services run with a read-only file system", () => {
   assert.deepEqual(ownServices.map(([name]) => name).toSorted(), ["admin", "migrate", "server", "worker"]);
-  for (const [name, { read_only, cap_drop }] of ownServices)
-    assert.deepEqual([read_only, cap_drop], [true, ["ALL"]], name);
+  for (const [name, { read_only }] of ownServices) assert.equal(read_only, true, name);
+});
+
+test("no service has capabilities but those its entry point needs, and none can gain privileges", () =>
+  assertFewPrivileges(services));
+
+test("Valkey requires the password that the server has", () => {
+  const { command = [] } = services["valkey"] ?? {};
+  assert.equal(command[command.indexOf("--requirepass") + 1], "${VALKEY_PASSWORD}");
+  assert.equal(services["server"]?.environment?.["REDIS_URL"], "redis://:${VALKEY_PASSWORD}@valkey:6379");
 });

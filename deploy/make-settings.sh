@@ -3,18 +3,25 @@
 #
 #   export PENNYBLACK_PUBLIC_URL=https://api.example.com
 #   export PENNYBLACK_ADMIN_DATABASE_URL=postgres://admin:password@host:5432/postgres
+#   export PENNYBLACK_BRAVE_KEY=...
 #   deploy/make-settings.sh FOLDER
 #
-# The admin login creates the roles and the database: a superuser, or a role with CREATEDB and CREATEROLE. The files have one
+# The third is the setting of an upstream. All upstream settings of this shell are copied to the server's. The admin login creates the roles and the database: a superuser, or a role with CREATEDB and CREATEROLE. The files have one
 # NAME=value per line, for systemd. Existing settings are never overwritten.
 
 set -eu
 umask 077
+providers="BRAVE|EXA|OPENSEARCH|PERPLEXITY|SEARXNG|SERPER|TAVILY|YOU"
 
 main() {
   folder=${1:?"Usage: deploy/make-settings.sh FOLDER"}
   : "${PENNYBLACK_PUBLIC_URL:?"Set PENNYBLACK_PUBLIC_URL to the base URL of the API."}"
   : "${PENNYBLACK_ADMIN_DATABASE_URL:?"Set PENNYBLACK_ADMIN_DATABASE_URL to a PostgreSQL login that can create roles."}"
+  upstreams=$(env | grep -E "^PENNYBLACK_($providers)_(KEY|URL|FIELDS)=." || true)
+  if [ -z "$upstreams" ]; then
+    echo "Set an upstream, for example PENNYBLACK_BRAVE_KEY or PENNYBLACK_SEARXNG_URL. Without one, searches with live keys fail." >&2
+    exit 1
+  fi
   if ls "$folder"/*.env >/dev/null 2>&1; then
     echo "$folder already has settings. Edit them, or choose another folder." >&2
     exit 1
@@ -35,7 +42,7 @@ PENNYBLACK_PEOPLE_DATABASE_URL=$people"
   owner_url="PENNYBLACK_DIRECT_DATABASE_URL=$owner"
 
   write server "$server_urls" "$secrets" "$peppers" "$signing_keys" "$public_url" \
-    "PENNYBLACK_OPERATORS=operator:$(random_hex)"
+    "PENNYBLACK_OPERATORS=operator:$(random_hex)" "$upstreams"
   write worker "$worker_url" "PENNYBLACK_PAYMENTS_DATABASE_URL=$payments" "$secrets" "$signing_keys" "$public_url"
   write migrate "PENNYBLACK_ADMIN_DATABASE_URL=$PENNYBLACK_ADMIN_DATABASE_URL" "$owner_url" "$server_urls" "$worker_url"
   write admin "$owner_url" "$secrets" "$peppers"

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 
-/** New random data in each run. The seed is part of the step that is printed. */
-const seed = randomInt(1, 1_000_000);
+/** New random data in each run. */
+export const seed = randomInt(1, 1_000_000);
 
 /** npm scripts with their arguments. Each part is a job of the nightly workflow. */
 export const parts: Readonly<Record<string, readonly string[]>> = {
@@ -12,11 +12,11 @@ export const parts: Readonly<Record<string, readonly string[]>> = {
     "chaos -- failover --times 2",
     "chaos:cells -- --short",
   ],
-  deploy: ["docs:build", "console:build", "image:build", "test -- --long"],
+  deploy: ["docs:build", "console:build", "image:build", "test -- --long", "follow-install"],
   long: [
     "test:model -- --runs=2000",
-    `test -- --seed ${seed} server/src/ server/test/faults/crashes server/test/ledger-model`,
-    "fuzz -- --inputs 500000",
+    "test -- server/src/ server/test/faults/crashes",
+    "fuzz -- --inputs 500000 --cost",
     "fuzz:mcp",
     "abuse",
     "fairness",

@@ -1,10 +1,10 @@
-// Runs what is too long for `npm run check`, nightly and before a release. Each part takes at most 80 minutes.
+// Runs what is too long for `npm run check`, nightly and before a release.
 //
 //   npm run check:all                  all parts
-//   npm run check:all -- --part chaos  one part, or several
+//   npm run check:all -- --part chaos  one part; can be repeated
 
 import { parseArgs } from "node:util";
-import { parts } from "./check-all-parts.ts";
+import { parts, seed } from "./check-all-parts.ts";
 import { describeTime, runSteps, type StepResult } from "./run-steps.ts";
 
 const { values } = parseArgs({ options: { part: { type: "string", multiple: true } } });
@@ -12,6 +12,8 @@ const selected = values.part ?? Object.keys(parts);
 const unknown = selected.filter((part) => !(part in parts));
 if (unknown.length > 0) throw new Error(`Unknown part ${unknown.join(", ")}. Known: ${Object.keys(parts).join(", ")}.`);
 
+process.env["PENNYBLACK_TEST_SEED"] = String(seed);
+console.log(`seed ${seed}`);
 const results: [string, StepResult][] = [];
 for (const part of selected)
   results.push(...(await runSteps(parts[part] ?? [])).map((result): [string, StepResult] => [part, result]));

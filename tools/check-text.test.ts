@@ -11,7 +11,7 @@ const home = ["", "home", "me"].join("/");
 const api = (fields: string) => `{ "paths": { "/v1/search": { "summary": "Search", "properties": { ${fields} } } } }`;
 const checksum = "b7976feb1040";
 
-const moneyTables = ["wallets", "transfers", "key_budgets", "end_user_budgets"];
+const moneyTables = ["wallets", "transfers", "budgets", "budget_windows"];
 const reportTables = ["abandoned_calls", "upstream_days", "upstream_wallet_days", "usage_days", "usage_hours"];
 const schema = [
   ...[...moneyTables, ...reportTables].map((table) => `CREATE TABLE pb.${table} (\n    amount_micros bigint\n);\n`),
@@ -78,7 +78,7 @@ const cases: [name: string, path: string, text: string, expected: RegExp][] = [
   [
     "money tables are used only in wallet/",
     "server/src/usage/usage.ts",
-    "from pb.end_user_budgets",
+    "from pb.budget_windows",
     /usage\.ts:1: uses the money/,
   ],
   ["views of money tables are detected", "server/src/keys/keys.ts", "from pb.receivables", /uses the money table/],
@@ -89,7 +89,7 @@ const cases: [name: string, path: string, text: string, expected: RegExp][] = [
     schema.replace("pb.usage_days", "pb.usage_weeks"),
     /has no amounts in usage_days/,
   ],
-  ["quoted money tables are detected", "server/src/keys/keys.ts", '"pb"."key_budgets"', /uses the money table/],
+  ["quoted money tables are detected", "server/src/keys/keys.ts", '"pb"."budgets"', /uses the money table/],
   ["partitions of money tables are detected", "server/src/jobs/drop.ts", "pb.transfers_p7", /uses the money table/],
   [
     "the environment is read only in config.ts",

@@ -1,5 +1,5 @@
 /**
- * The order in which files run, with as many at a time as there are cores. Chromium aborts requests when a network interface is
+ * The order in which files run, a few at a time. Chromium aborts requests when a network interface is
  * added, so that the files with a browser are first and those that create networks come long after them. Fast files are last,
  * so that no core waits for a slow one at the end.
  */

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
-import { seedBudget } from "../../server/test/support/data/seed-wallet.ts";
+import { seedKeyLimits } from "../../server/test/support/data/seed-wallet.ts";
 import { installPacked } from "../../server/test/support/docs/packed-packages.ts";
 import { readCodeBlocks } from "../../server/test/support/docs/read-code-blocks.ts";
 import { createTestDatabase } from "../../server/test/support/services/database.ts";
@@ -100,8 +100,8 @@ test("--json prints one line of JSON, including the charge", async () => {
 });
 
 test("search prints what its run and the budget of its key have left", async () => {
-  const budgetId = await seedBudget(db.owner, wallet.walletId, { total: 50_000n, day: 20_000n });
-  const { key } = await createTestKey(db, { walletId: wallet.walletId, budgetId });
+  const limitsId = await seedKeyLimits(db.owner, wallet.walletId, { total: 50_000n, day: 20_000n });
+  const { key } = await createTestKey(db, { walletId: wallet.walletId, limitsId });
   const { err } = await run(["search", "cats", "--run", "r1", "--max", "0.05"], { env: { PENNYBLACK_API_KEY: key } });
   assert.ok(err.includes(" · run r1: 0.01 USD spent, 0.04 USD left · "), err);
   assert.ok(err.includes(" · key budget, total: 0.01 USD spent, 0.04 USD left · "), err);

@@ -1,4 +1,5 @@
 import { dialects } from "../../server/src/dialects/dialects.ts";
+import { keyPattern } from "../../server/src/keys/key-format.ts";
 import { Problem } from "../../server/src/problems/problems.ts";
 
 // HAProxy in front of several cells. It routes each request by the label of its API key, which it finds in every header that
@@ -92,17 +93,26 @@ defaults
 }
 
 /** A response that HAProxy sends itself, before a search has started. */
-function problem(code: "ledger_unavailable" | "rate_limited", retrySeconds: number): string {
-  const { status, title, detail: unavailable } = new Problem(code);
-  const detail = code === "rate_limited" ? tooManyRequests : unavailable;
+function problem(code: "ledger_unavailable" | "rate_limited", retrySeconds: number, explanation?: string): string {
+  const { status, title, detail: defaultDetail } = new Problem(code);
+  const detail = explanation ?? defaultDetail;
   const body = JSON.stringify({ title, status, detail, code, retryable: true, charged: false });
   return `content-type application/problem+json string '${body}' hdr retry-after ${retrySeconds}`;
 }
 
-const tooManyRequests = "Too many requests without an API key. You were not charged. Send a key, or wait a second.";
+/** A rejection if the rate in this counter exceeds the limit. */
+function limit(counter: number, rate: number, subject: string, advice: string): string {
+  const explanation = `Too many requests ${subject}. You were not charged. ${advice}.`;
+  return `deny status 429 ${problem("rate_limited", 1, explanation)} if { sc_http_req_rate(${counter}) gt ${rate} }`;
+}
 
 /** At most this many requests without a key per second and address. */
 const anonymousRate = 50;
+/** At most this many requests per second and address. Servers check whether a key exists, and limit each wallet to 2,000. */
+const addressRate = 5_000;
+
+/** One host usually controls a whole /64. */
+const network = "src,ipmask(32,64)";
 
 function frontend({ defaultCell, certificate }: Edge, { bind, folder }: EdgeOptions): string {
   const headers = ["x-api-key", ...new Set(dialects.flatMap(({ keyHeader }) => keyHeader ?? []))];
@@ -117,16 +127,23 @@ frontend edge
     http-request set-var(txn.key) http_auth_bearer if { req.hdr(authorization) -m beg -i bearer }
     http-request set-var(txn.key) http_auth_pass if { req.hdr(authorization) -m beg -i basic }
 ${headers.map((name) => `    http-request set-var(txn.key) req.fhdr(${name}) if { req.fhdr(${name}) -m beg pb_ }`).join("\n")}
-    acl has_key var(txn.key) -m beg pb_
+    acl has_key var(txn.key) -m reg ^${keyPattern.source}$
     acl has_label var(txn.key) -m reg ^pb_(live|test|mgmt)_[0-9a-z]{10}_[0-9A-Za-z]{36}$
 
-    stick-table type ipv6 size 100k expire 10s store http_req_rate(1s)
-    http-request track-sc0 src if !has_key
-    http-request deny status 429 ${problem("rate_limited", 1)} if !has_key { sc_http_req_rate(0) gt ${anonymousRate} }
+    http-request track-sc0 ${network} table all_requests
+    http-request ${limit(0, addressRate, "from your address", "Wait a second")}
+    http-request track-sc1 ${network} table requests_without_key if !has_key
+    http-request ${limit(1, anonymousRate, "without an API key", "Send a key, or wait a second")}
 
     http-request set-var(txn.cell) var(txn.key),field(3,_),map_beg(${folder}/cells.map,${defaultCell}) if has_label
     http-request set-var(txn.cell) req.hdr(host),field(1,:),lower,map_str(${folder}/hosts.map,${defaultCell}) if !has_label
     use_backend cell_%[var(txn.cell)]
+
+backend all_requests
+    stick-table type ipv6 size 100k expire 10s store http_req_rate(1s)
+
+backend requests_without_key
+    stick-table type ipv6 size 100k expire 10s store http_req_rate(1s)
 `;
 }
 

@@ -99,6 +99,36 @@ test("too many requests without a key are rejected; requests with a key are not"
   assert.equal(await searchStatus({ "x-api-key": live }), 200);
 });
 
+test("only a complete key exempts a request from the limit of requests without a key", async () => {
+  // Allows no request without a key, so that the result does not depend on speed.
+  const strict = await startEdge(edgeOf(eu1), (config) => config.replace(/gt 50 }$/m, "gt 0 }"));
+  const statusWith = async (headers: Record<string, string>): Promise<string> =>
+    (await strict.request("GET /openapi.json", headers)).slice(9, 12);
+  const random = "0".repeat(36);
+  for (const key of [
+    "pb_",
+    "pb_live_",
+    `pb_live_${random}0`,
+    `pb_live_${random.slice(1)}`,
+    `pb_other_${random}`,
+    `pb_live_US1aaaaaaa_${random}`,
+  ]) {
+    assert.equal(await statusWith({ "x-api-key": key }), "429", key);
+    assert.equal(await statusWith({ authorization: `Bearer ${key}` }), "429", key);
+  }
+  assert.equal(await statusWith({}), "429");
+  for (const key of [`pb_live_${random}`, `pb_test_us1aaaaaaa_${random}`, `pb_mgmt_${random}`])
+    assert.equal(await statusWith({ "x-api-key": key }), "200", key);
+});
+
+test("all requests from one address have a limit, also those with a key", async () => {
+  const strict = await startEdge(edgeOf(eu1), (config) => config.replace(/gt 5000 }$/m, "gt 0 }"));
+  const { live } = await eu1.createWallet("1.00");
+  const reply = await strict.request("GET /openapi.json", { "x-api-key": live });
+  assert.match(reply, /^HTTP\/1\.1 429/);
+  assert.match(reply, /Too many requests from your address\. You were not charged\./);
+});
+
 test("an unavailable cell is reported as not charged, and the other cell is not affected", async () => {
   const [first, second] = [await eu1.createWallet("1.00"), await us1.createWallet("1.00")];
   await us1.server.close();
@@ -157,7 +187,14 @@ function describe(name: string, { url, opsUrl }: { url: string; opsUrl: string }
   return { host: `${name}.example.com`, servers: [new URL(url).host], opsPort: Number(new URL(opsUrl).port) };
 }
 
-async function startEdge(cellList: Edge): Promise<{
+function edgeOf(cell: Fixture): Edge {
+  return { defaultCell: "eu1", cells: { eu1: describe("eu1", cell.server) } };
+}
+
+async function startEdge(
+  cellList: Edge,
+  change = (config: string): string => config,
+): Promise<{
   url: string;
   folder: string;
   log: () => string;
@@ -169,6 +206,7 @@ async function startEdge(cellList: Edge): Promise<{
   const port = await choosePort({ host: "127.0.0.1" });
   const files = edgeFiles(cellList, { bind: `127.0.0.1:${port}`, folder });
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  writeFileSync(join(folder, "haproxy.cfg"), change(files["haproxy.cfg"]));
   const url = `http://127.0.0.1:${port}`;
   const { log } = await runHaproxy(join(folder, "haproxy.cfg"), url);
   return {
@@ -177,11 +215,10 @@ async function startEdge(cellList: Edge): Promise<{
     log,
     request: (line, headers) => {
       const lines = Object.entries({ host: "api.example.com", connection: "close", ...headers });
-      return text(
-        connect(port, "127.0.0.1").end(
-          `${line} HTTP/1.1\r\n${lines.map((pair) => `${pair.join(": ")}\r\n`).join("")}\r\n`,
-        ),
-      );
+      const socket = connect(port, "127.0.0.1");
+      // Left open: a client that closes its side during the request is answered with 400.
+      socket.write(`${line} HTTP/1.1\r\n${lines.map((pair) => `${pair.join(": ")}\r\n`).join("")}\r\n`);
+      return text(socket);
     },
   };
 }

@@ -34,7 +34,7 @@ test("status lists the load, the customer balance and the problems of every cell
   // Without Redis there may be more servers.
   assert.match(text, /^ +eu1 +\d+\.\d+\.\d+ +1\+ +0\.0 +0 +12\.50 +\d+ open$/m);
   // No worker runs in this test.
-  assert.match(text, /^ +us1 +page +No worker activity for five minutes$/m);
+  assert.match(text, /^ +us1 +page +No worker is running$/m);
   assert.equal(isHealthy, false);
 });
 

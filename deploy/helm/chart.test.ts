@@ -268,6 +268,19 @@ test("the values schema rejects misspelled and invalid values", () => {
     assert.equal(checkValues(mergedValues(folder, values)), false, JSON.stringify(values));
 });
 
+// An empty `from` of a network policy means every source.
+test("the values schema rejects network policies without a namespace", () => {
+  for (const name of ["apiNamespaces", "monitoringNamespace"]) {
+    for (const value of [[], null, "", [""]]) {
+      const values = mergedValues(folder, { network: { [name]: value } });
+      assert.equal(checkValues(values), false, `${name}: ${JSON.stringify(value)}`);
+    }
+    const values = mergedValues(folder, {}) as { network: Record<string, unknown> };
+    const { [name]: _removed, ...network } = values.network;
+    assert.equal(checkValues({ ...values, network }), false, `without ${name}`);
+  }
+});
+
 test("PENNYBLACK_SERVERS defaults to the number of replicas and can be overridden", () => {
   const servers = (values: Record<string, unknown>): unknown =>
     render(values).find(({ kind }) => kind === "ConfigMap").data.PENNYBLACK_SERVERS;

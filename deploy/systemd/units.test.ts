@@ -17,7 +17,7 @@ after(() => rmSync(folder, { recursive: true }));
 for (const name of names) {
   const text = readFileSync(join(import.meta.dirname, name), "utf8");
   // systemd-analyze also checks that the program exists, which may be elsewhere on this machine.
-  writeFileSync(join(folder, name), text.replace("ExecStart=/usr/bin/node", `ExecStart=${process.execPath}`));
+  writeFileSync(join(folder, name), text.replace("ExecStart=/usr/local/bin/node", `ExecStart=${process.execPath}`));
 }
 
 test("systemd accepts the units without a warning", { skip }, () => {
@@ -34,10 +34,14 @@ test("the units have an exposure level of at most 2.0", { skip }, () => {
   }
 });
 
+test("no unit writes a core dump, which would contain secrets and queries", () => {
+  for (const name of names) assert.match(readFileSync(join(import.meta.dirname, name), "utf8"), /^LimitCORE=0$/m, name);
+});
+
 test("each unit runs an existing script, and waits longer than a server needs to stop", () => {
   for (const name of names) {
     const text = readFileSync(join(import.meta.dirname, name), "utf8");
-    const [, script = ""] = /^ExecStart=\/usr\/bin\/node (\S+)/m.exec(text) ?? [];
+    const [, script = ""] = /^ExecStart=\/usr\/local\/bin\/node (\S+)/m.exec(text) ?? [];
     assert.ok(existsSync(join(root, script)), `${name}: ${script}`);
   }
   const server = readFileSync(join(import.meta.dirname, "pennyblack-server.service"), "utf8");

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expireHolds } from "../../server/src/wallet/statements.ts";
+import { until } from "../../server/test/support/assertions/until.ts";
 import { closeAfter } from "../../server/test/support/close-after.ts";
 import { createTestDatabase } from "../../server/test/support/services/database.ts";
 import { createTestWallet } from "../../server/test/support/services/server.ts";
@@ -54,7 +54,8 @@ test("Pennyblack spends its budget exactly, with dropped connections and killed 
     while (kills < maxKills && !resting.signal.aborted) {
       // After some searches of this server, so that it is killed with searches in flight.
       const seen = upstream.requests.length;
-      while (upstream.requests.length < seen + 5 && !resting.signal.aborted) await wait(5);
+      const isDue = (): boolean => upstream.requests.length >= seen + 5 || resting.signal.aborted;
+      await until("the server has searched, or all calls have ended", isDue);
       server.process.kill("SIGKILL");
       await server.ended;
       kills += 1;

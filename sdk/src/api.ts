@@ -180,7 +180,7 @@ export type PayloadTooLargeProblem = ProblemBase & {
 /** The limit that was exceeded. */
 export type ExceededLimit = {
     /** @enum {string} */
-    limit: "key_rate" | "key_in_flight" | "wallet_rate" | "wallet_in_flight" | "wallet_test_rate" | "wallet_test_in_flight" | "wallet_management_rate" | "wallet_management_in_flight" | "wallet_unpaid_calls" | "network_rate" | "network_in_flight" | "network_invalid_keys" | "network_sign_ins" | "mailbox_emails" | "person_emails" | "account_invitations" | "wallet_share" | "network_share" | "server_in_flight" | "server_test_in_flight" | "server_look_ups" | "server_public_in_flight" | "server_webhooks_in_flight" | "ledger_queue";
+    limit: "key_rate" | "key_in_flight" | "wallet_rate" | "wallet_in_flight" | "wallet_test_rate" | "wallet_test_in_flight" | "wallet_test_end_users" | "wallet_management_rate" | "wallet_management_in_flight" | "wallet_unpaid_calls" | "wallet_requested_deliveries" | "network_rate" | "network_in_flight" | "network_invalid_keys" | "network_sign_ins" | "mailbox_emails" | "person_emails" | "account_invitations" | "wallet_share" | "network_share" | "server_in_flight" | "server_test_in_flight" | "server_look_ups" | "server_public_in_flight" | "server_webhooks_in_flight" | "ledger_queue";
     /** The first word of `limit`: the key, the wallet, your network or the server. */
     applies_to: string;
     /** The value of the limit. */
@@ -840,7 +840,7 @@ export type Delivery = {
     attempts: number;
     /** HTTP status of the last response. */
     response_status: number | null;
-    /** Why the last attempt failed: status, redirect, timeout, unreachable, private_address, not_https, endpoint_disabled. */
+    /** Why the last attempt failed: status, redirect, timeout, unreachable, private_address (no public address is known), not_https, endpoint_disabled. */
     error: string | null;
     /** Time of the last attempt. */
     last_attempt_at: string | null;

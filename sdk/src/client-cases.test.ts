@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
-import { after, beforeEach, mock, test } from "node:test";
+import { after, beforeEach, mock, type TestContext, test } from "node:test";
 import { listen } from "../../server/test/support/services/listen.ts";
 import { deriveRepeatKey, type RepeatableSearch } from "./repeat.ts";
 import { type Duration, Pennyblack, PennyblackError, type SearchOptions } from "./sdk.ts";
@@ -30,14 +30,14 @@ interface Case {
   client?: { max_retries?: number };
   call?: Record<string, unknown> & { operation: string };
   server?: "refuses connections";
-  /** The call is aborted when the last response was sent. */
+  /** The call is aborted when it waits for a response or for the next attempt. */
   abort?: boolean;
   /** One for each request that the client must send. */
   responses: Step[];
   expect: {
     request?: ExpectedRequest;
     last_request?: ExpectedRequest;
-    /** Between the first two requests, at least. */
+    /** Between the first two requests. */
     wait_seconds?: number;
     /** For the whole call. */
     result?: unknown;
@@ -67,17 +67,15 @@ interface Sent {
   path: string | undefined;
   headers: IncomingMessage["headers"];
   body: unknown;
-  atMs: number;
 }
 
 let responses: Step[] = [];
 let sent: Sent[] = [];
-let onLastResponse = () => {};
+let onHang = () => {};
 const respond = async (request: IncomingMessage, response: ServerResponse) => {
   const body = request.headers["content-type"] === undefined ? undefined : await json(request);
-  sent.push({ method: request.method, path: request.url, headers: request.headers, body, atMs: performance.now() });
+  sent.push({ method: request.method, path: request.url, headers: request.headers, body });
   play(responses[sent.length - 1] ?? { status: 599 }, response);
-  if (sent.length === responses.length) onLastResponse();
 };
 const server = createServer((request, response) => {
   respond(request, response).catch((error: unknown) => response.destroy(error as Error));
@@ -88,7 +86,7 @@ await refusing.close();
 after(() => scripted.close());
 
 function play({ status = 200, headers = {}, body, close, hang }: Step, response: ServerResponse): void {
-  if (hang) return;
+  if (hang) return onHang();
   if (close === "before_response") response.destroy();
   else if (close === "reset") response.socket?.resetAndDestroy();
   else {
@@ -103,13 +101,17 @@ function play({ status = 200, headers = {}, body, close, hang }: Step, response:
 beforeEach(() => mock.method(Math, "random", () => 0));
 
 for (const { name, client: options, call, responses: steps, expect, ...rest } of cases.calls) {
-  test(name, async () => {
+  test(name, async (t) => {
     const caller = new AbortController();
     [responses, sent] = [steps, []];
-    onLastResponse = rest.abort ? () => setTimeout(() => caller.abort(), 20) : () => {};
+    const abort = rest.abort ? () => void setImmediate(() => caller.abort()) : () => {};
+    onHang = abort;
+    const delays = expect.wait_seconds === undefined ? [] : shortenDelays(t, expect.wait_seconds * 1_000);
     const client = new Pennyblack({
       apiKey: "pb_test_key",
       baseUrl: (rest.server === "refuses connections" ? refusing : scripted).url,
+      // The wait for the next attempt starts before the next turn of the event loop.
+      onResponse: abort,
       ...(options?.max_retries !== undefined && { maxRetries: options.max_retries }),
     });
     const outcome = await run(client, call ?? { operation: "search", query: "q" }, caller.signal).then(
@@ -123,9 +125,19 @@ for (const { name, client: options, call, responses: steps, expect, ...rest } of
     assert.ok(new Set(sent.map(({ headers }) => headers["idempotency-key"])).size <= 1, "one Idempotency-Key");
     assertIncludes(sent[0], expect.request ?? {}, "request");
     assertIncludes(sent.at(-1), expect.last_request ?? {}, "last request");
-    const waitMs = (sent[1]?.atMs ?? Infinity) - (sent[0]?.atMs ?? 0);
-    assert.ok(waitMs >= (expect.wait_seconds ?? 0) * 1_000 - 10, `waited ${waitMs} ms`);
+    if (expect.wait_seconds !== undefined) assert.deepEqual(delays, [expect.wait_seconds * 1_000]);
   });
+}
+
+/** Timers with this delay fire at once. Returns a list of their delays. */
+function shortenDelays(t: TestContext, delayMs: number): number[] {
+  const delays: number[] = [];
+  const { setTimeout: start } = globalThis;
+  t.mock.method(globalThis, "setTimeout", (work: () => void, ms: number) => {
+    if (ms === delayMs) delays.push(ms);
+    return start(work, ms === delayMs ? 0 : ms);
+  });
+  return delays;
 }
 
 async function run(client: Pennyblack, { operation, ...input }: Record<string, unknown>, signal: AbortSignal) {

@@ -1,4 +1,4 @@
--- Tables, constraints and indexes of the first release, and the functions they depend on. Every other function,
+-- Tables, constraints and indexes, and the functions they depend on. Every other function,
 -- trigger, policy and grant is in server/sql/, which `npm run migrate` applies after the migrations.
 --
 -- Rules that must never be violated about money are constraints, so that the database rejects a faulty function or a
@@ -16,9 +16,12 @@ alter default privileges revoke execute on functions from public;
 create type pb.key_mode as enum ('live', 'test', 'mgmt');
 create type pb.search_state as enum ('pending', 'captured', 'released', 'expired');
 create type pb.transfer_kind as enum (
-  'capture', 'refund', 'top_up', 'credit', 'reversal', 'receivable', 'settlement', 'reinstatement'
+  'capture', 'refund', 'top_up', 'credit', 'reversal', 'receivable', 'settlement', 'reinstatement',
+  'correction', 'payout', 'write_off', 'fee', 'breakage', 'transfer_out', 'transfer_in', 'recovery'
 );
-create type pb.ledger_account as enum ('wallet', 'revenue', 'cash', 'promotion', 'receivable');
+create type pb.ledger_account as enum (
+  'wallet', 'revenue', 'cash', 'promotion', 'receivable', 'fees', 'bad_debt', 'breakage', 'other_cells'
+);
 create type pb.member_role as enum ('owner', 'developer', 'viewer');
 
 -- Functions that constraints or policies depend on. They stay in migrations, because replacing one does not re-check
@@ -34,7 +37,8 @@ language sql stable parallel safe set search_path = pg_catalog, pg_temp
 return nullif(current_setting('pb.wallet_id', true), '')::uuid;
 
 -- Checks a transfer of any kind but capture. PL/pgSQL, because PostgreSQL parses a CHECK expression for every statement
--- and a function body only once per connection. Captures, about half of all transfers, are checked in the constraint.
+-- and a function body only once per connection. Captures, about half of all transfers, are checked in the constraint. A
+-- correction has the legs of the corrected transfer in reverse; a part that the wallet cannot pay is a receivable.
 create function pb.transfer_fits_kind(
   kind pb.transfer_kind, from_account pb.ledger_account, to_account pb.ledger_account, search_id uuid
 )
@@ -43,12 +47,25 @@ begin
   return (search_id is not null) = (kind = 'refund')
     and kind::text || ' ' || from_account::text || ' ' || to_account::text = any (
       '{refund revenue wallet, top_up cash wallet, credit promotion wallet, reversal wallet cash,
-        receivable receivable cash, reinstatement cash wallet, settlement wallet receivable}'::text[]
+        receivable receivable cash, reinstatement cash wallet, settlement wallet receivable,
+        payout wallet cash, write_off bad_debt receivable, recovery receivable bad_debt, fee fees cash,
+        breakage wallet breakage, correction wallet cash, correction wallet promotion, correction receivable cash,
+        correction receivable promotion, correction cash wallet, correction receivable bad_debt,
+        correction cash fees, correction breakage wallet,
+        transfer_out wallet other_cells, transfer_in other_cells wallet}'::text[]
     );
 end
 $$;
 
 -- Accounts and people.
+
+-- A cell is one whole installation out of several behind one address. The keys of an account in a named cell carry a label:
+-- three characters that name the cell in which the account was created, and seven for the account. Without cells, the table
+-- stays empty and no account has a label.
+create table pb.cell (
+  single_row boolean primary key default true check (single_row),
+  name text not null check (name ~ '^[a-z0-9]{3}$')
+);
 
 -- A deleted account keeps its row, because wallets and ledger rows reference it, but not its name.
 create table pb.accounts (
@@ -56,8 +73,11 @@ create table pb.accounts (
   name text not null,
   created_at timestamptz not null default clock_timestamp(),
   deleted_at timestamptz,
+  label text constraint well_formed_label check (label ~ '^[a-z0-9]{10}$'),
   constraint deleted_accounts_have_no_name check (deleted_at is null or name = '')
 );
+
+create unique index accounts_label on pb.accounts (label) where label is not null;
 
 -- A person is identified by an e-mail address in lower case.
 create table pb.people (
@@ -104,10 +124,21 @@ create table pb.trial_days (
   given integer not null check (given > 0)
 );
 
+-- The terms of trial credits. Not arguments of the functions that open an account, so that the role that calls them cannot
+-- choose the amount. `npm run migrate` writes them from its settings, as the owner.
+create table pb.trial_terms (
+  single_row boolean primary key default true check (single_row),
+  amount_micros bigint not null check (amount_micros >= 0),
+  max_per_day integer not null check (max_per_day >= 0)
+);
+
+insert into pb.trial_terms (amount_micros, max_per_day) values (0, 100);
+
 -- Wallets, keys and budgets.
 
 -- Every search updates the wallet row. A fillfactor of 30 leaves space on the page, so that these are HOT updates. That
--- credited_micros is not negative follows from the constraints.
+-- credited_micros is not negative follows from the constraints. `owed_micros` is not part of wallet_never_below_zero: a wallet
+-- whose whole balance is on hold may owe all of it.
 create table pb.wallets (
   id uuid primary key,
   name text not null,
@@ -119,30 +150,102 @@ create table pb.wallets (
   account_id uuid not null references pb.accounts,
   low_balance_micros bigint check (low_balance_micros > 0),
   alert_email text check (length(alert_email) between 3 and 254),
+  owed_micros bigint not null default 0 check (owed_micros >= 0),
   constraint wallet_never_below_zero check (credited_micros - debited_micros - held_micros >= 0)
 ) with (fillfactor = 30);
 
 create index wallets_by_account on pb.wallets (account_id);
 
--- A budget belongs to a key and survives its rotation. A NULL limit means no limit. `spent` counts pending and captured
--- searches; `day` and `month` (UTC) are the periods the amounts belong to. There is no check that spent <= limit,
--- because an owner may lower a limit below the amount already spent.
-create table pb.key_budgets (
+-- A budget is an amount that can be spent per UTC day or month, or in total if `period` is NULL; with `per_end_user`, by each end
+-- user. It has the mode of its keys, so that play money of test searches is counted apart. An archived budget limits no key and
+-- is deleted together with its windows. A period never changes: another one is another budget.
+create table pb.budgets (
   id uuid primary key,
   wallet_id uuid not null references pb.wallets,
-  total_limit_micros bigint check (total_limit_micros >= 0),
-  day_limit_micros bigint check (day_limit_micros >= 0),
-  month_limit_micros bigint check (month_limit_micros >= 0),
-  total_spent_micros bigint not null default 0 check (total_spent_micros >= 0),
-  day date not null default '-infinity',
-  day_spent_micros bigint not null default 0 check (day_spent_micros >= 0),
-  month date not null default '-infinity',
-  month_spent_micros bigint not null default 0 check (month_spent_micros >= 0),
-  unique (wallet_id, id)
+  mode pb.key_mode not null constraint management_keys_do_not_spend check (mode <> 'mgmt'),
+  amount_micros bigint not null check (amount_micros >= 0),
+  period text check (period in ('day', 'month')),
+  per_end_user boolean not null default false,
+  archived_at timestamptz,
+  constraint budgets_by_mode unique (wallet_id, id, mode),
+  constraint end_user_limit_with_period check (period is not null or not per_end_user)
+);
+
+-- The budgets that a key spends from. A key and its rotated successors share them.
+create table pb.key_limits (
+  id uuid primary key,
+  wallet_id uuid not null references pb.wallets,
+  mode pb.key_mode not null,
+  constraint key_limits_by_mode unique (wallet_id, id, mode)
+);
+
+-- The first budget that is spent, by position, is the one that is reported. Those per end user are last.
+create table pb.key_limit_budgets (
+  limits_id uuid not null,
+  wallet_id uuid not null,
+  mode pb.key_mode not null,
+  budget_id uuid not null,
+  position smallint not null check (position between 1 and 12),
+  primary key (limits_id, position),
+  constraint limits_of_same_wallet_and_mode
+    foreign key (wallet_id, limits_id, mode) references pb.key_limits (wallet_id, id, mode),
+  constraint budget_of_same_wallet_and_mode
+    foreign key (wallet_id, budget_id, mode) references pb.budgets (wallet_id, id, mode)
+);
+
+-- Without other columns: with statistics of a young table, the planner may read an index whole that has a column it needs.
+create index key_limits_by_budget on pb.key_limit_budgets (budget_id);
+
+-- What was spent of a budget until `resets_at`, or of a run, which has no budget. `subject` is the end user, the name of the
+-- run, or ''. `spent_micros` counts pending and captured searches. The next period, and the next run of the same name, replace
+-- the row with a new id, so that a late release of a search does not change them. `limit_micros` is NULL for windows of end
+-- users. An owner may lower a budget below the amount already spent, so only runs have a check.
+create table pb.budget_windows (
+  id bigint generated by default as identity primary key,
+  wallet_id uuid not null references pb.wallets,
+  mode pb.key_mode not null check (mode <> 'mgmt'),
+  budget_id uuid,
+  subject text not null check (length(subject) <= 128),
+  limit_micros bigint check (limit_micros >= 0),
+  spent_micros bigint not null check (spent_micros >= 0),
+  opened_at timestamptz not null,
+  resets_at timestamptz,
+  constraint one_window_per_subject unique nulls not distinct (wallet_id, mode, budget_id, subject),
+  constraint run_never_above_max
+    check (budget_id is not null or (limit_micros is not null and spent_micros <= limit_micros and resets_at is not null)),
+  constraint window_of_same_wallet_and_mode
+    foreign key (wallet_id, budget_id, mode) references pb.budgets (wallet_id, id, mode)
 ) with (fillfactor = 50);
 
+-- Lists a wallet's runs, newest first. A search changes none of these columns, so its update stays HOT.
+create index runs_by_age on pb.budget_windows (wallet_id, opened_at desc, id desc)
+  where budget_id is null and mode = 'live';
+
+-- A window while pb.hold decides a batch: `id` is NULL until an item opens it, `max_micros` of a run as well. `taken_micros` is
+-- the amount spent including the items that were accepted.
+create type pb.spending as (
+  kind text,
+  id bigint,
+  wallet_id uuid,
+  mode pb.key_mode,
+  budget_id uuid,
+  subject text,
+  max_micros bigint,
+  spent_micros bigint,
+  resets_at timestamptz,
+  taken_micros bigint
+);
+
+-- `sealed_key` is the wallet's key for the hashes of its end users, encrypted under PENNYBLACK_SECRET.
+create table pb.end_user_settings (
+  wallet_id uuid primary key references pb.wallets,
+  sealed_key bytea not null,
+  stores_plain_ids boolean not null default false
+);
+
 -- `start` is the first characters of the key, enough to recognise it in a list. `changed_at` lets servers poll for
--- changed keys. The fillfactor keeps updates of `last_used_at` HOT.
+-- changed keys. `compat` has the settings of a key for the compatibility endpoints, as in the API: most clients of other search
+-- APIs can change only the base URL and the key. The fillfactor keeps updates of `last_used_at` HOT.
 create table pb.keys (
   id uuid primary key,
   wallet_id uuid not null references pb.wallets,
@@ -155,7 +258,7 @@ create table pb.keys (
   allowed_ips cidr[],
   searches_per_second integer not null default 1000 check (searches_per_second > 0),
   searches_in_flight integer not null default 1000 check (searches_in_flight > 0),
-  budget_id uuid,
+  limits_id uuid,
   expires_at timestamptz,
   revoked_at timestamptz,
   created_at timestamptz not null default clock_timestamp(),
@@ -163,42 +266,63 @@ create table pb.keys (
   rotated_from uuid constraint rotated_once unique,
   revoked_reason text,
   changed_at timestamptz not null default '-infinity',
+  compat jsonb constraint compat_is_object check (jsonb_typeof(compat) = 'object'),
   unique (wallet_id, id),
   constraint known_scopes
-    check (scopes <@ array['search', 'wallet:read', 'wallet:write', 'keys:write', 'webhooks:write']),
+    check (scopes <@ array['search', 'wallet:read', 'wallet:write', 'keys:read', 'keys:write', 'webhooks:write']),
   constraint management_keys_do_not_search check (mode <> 'mgmt' or not ('search' = any (scopes))),
   constraint known_revoked_reasons check (revoked_reason in ('owner', 'operator', 'leaked', 'account_deleted')),
   constraint revoked_reason_requires_revocation check (revoked_reason is null or revoked_at is not null),
-  -- A budget of another wallet would be updated without that wallet's lock.
-  constraint key_budget_in_same_wallet foreign key (wallet_id, budget_id) references pb.key_budgets (wallet_id, id),
+  -- Windows of another wallet would be updated without that wallet's lock.
+  constraint key_limits_of_same_wallet_and_mode
+    foreign key (wallet_id, limits_id, mode) references pb.key_limits (wallet_id, id, mode),
   constraint rotation_in_same_wallet foreign key (wallet_id, rotated_from) references pb.keys (wallet_id, id)
 ) with (fillfactor = 70);
 
 create index keys_not_revoked on pb.keys (wallet_id, id desc) where revoked_at is null;
 create index keys_by_change on pb.keys (changed_at) where changed_at > '-infinity';
 
--- A run is a budget that a caller opens by name. After it expires, the same name opens a new run with a new id, so that
--- a late release of a search of the old run does not credit the new one.
-create table pb.run_budgets (
-  wallet_id uuid not null references pb.wallets,
-  name text not null check (length(name) between 1 and 128),
-  id uuid not null unique,
-  max_micros bigint not null check (max_micros >= 0),
-  spent_micros bigint not null check (spent_micros >= 0),
-  opened_at timestamptz not null,
-  expires_at timestamptz not null,
-  primary key (wallet_id, name),
-  constraint run_never_above_max check (spent_micros <= max_micros)
-) with (fillfactor = 50);
+-- Apps that a person connects with OAuth, through the operator's OpenID Connect provider.
+-- docs/decisions/0021-connected-apps.md gives the reasons.
 
--- Lists a wallet's runs, newest first. A search changes none of these columns, so its update stays HOT.
-create index runs_by_age on pb.run_budgets (wallet_id, opened_at desc, id desc);
+-- Who a person is at the provider, recorded at each sign-in through it. A person has one subject per provider.
+create table pb.identities (
+  issuer text not null,
+  subject text not null check (length(subject) between 1 and 255),
+  person_id uuid not null references pb.people on delete cascade,
+  primary key (issuer, subject),
+  constraint one_subject_per_issuer unique (person_id, issuer)
+);
+
+-- The wallet that a person's apps spend from, and the daily budget of each new app. Without a row, no app can connect.
+create table pb.app_settings (
+  person_id uuid primary key references pb.people on delete cascade,
+  wallet_id uuid not null references pb.wallets,
+  day_limit_micros bigint not null check (day_limit_micros >= 0)
+);
+
+create index app_settings_by_wallet on pb.app_settings (wallet_id);
+
+-- A connected app spends through a key of its own, which has no secret. The row of an app whose key is revoked stays, so that
+-- the app does not connect again by itself.
+create table pb.connected_apps (
+  key_id uuid primary key,
+  wallet_id uuid not null,
+  person_id uuid not null references pb.people,
+  client_id text not null check (length(client_id) between 1 and 512),
+  constraint one_app_per_client unique (person_id, client_id),
+  constraint app_key_in_same_wallet foreign key (wallet_id, key_id) references pb.keys (wallet_id, id)
+);
+
+create index connected_apps_by_wallet on pb.connected_apps (wallet_id);
 
 -- Searches and transfers. Both are partitioned by day. The partition key is the id, a UUIDv7, and not a timestamp
 -- column: with unique (id, created_at) the same id could be inserted twice around midnight.
 
 -- A search and its hold. The id is the Request-Id that the caller received. Category and outcome are words from our own
--- lists; the query is not stored.
+-- lists; the query is not stored. `end_user` is the id that the caller sent in Search-For as it is stored: a keyed hash that
+-- starts with ~, or the id itself if the owner chose so. Its length is checked before the hold. `window_ids` are the windows
+-- that the search was counted in, or NULL. They have no foreign key, because windows are replaced and deleted.
 create table pb.searches (
   price_micros bigint not null,
   held_at timestamptz not null,
@@ -209,11 +333,11 @@ create table pb.searches (
   id uuid primary key,
   wallet_id uuid not null,
   key_id uuid not null,
-  key_budget_id uuid,
-  run_budget_id uuid,
+  window_ids bigint[],
   idempotency_hmac bytea,
   category text,
   outcome text,
+  end_user text,
   -- The literal is pb.price_micros(), which PostgreSQL would inline again for every statement. A test compares them.
   constraint live_searches_cost_the_price check (price_micros = case mode when 'live' then 10000 else 0 end),
   constraint settled_when_not_pending check ((settled_at is null) = (state = 'pending')),
@@ -250,6 +374,9 @@ create table pb.transfers (
   )
 ) partition by range (id);
 
+-- Finds the entries of an hour.
+create index transfers_by_time on pb.transfers using brin (created_at)
+  with (pages_per_range = 16, autosummarize = on);
 create index transfers_by_wallet on pb.transfers (wallet_id, id desc);
 create index refunds_by_search on pb.transfers (search_id) where kind = 'refund';
 -- Lists top-ups, credits and refunds without scanning captures. A search does not touch it.
@@ -265,6 +392,8 @@ create table pb.idempotency (
   search_id uuid not null,
   claimed_at timestamptz not null,
   answer bytea,
+  secret_version smallint not null default 1
+    constraint secret_version_is_one_byte check (secret_version between 1 and 255),
   -- The mode is last, so that a look-up without the mode still finds one row.
   primary key (wallet_id, key_hmac, mode)
 ) with (fillfactor = 70);
@@ -275,11 +404,26 @@ create index idempotency_by_age on pb.idempotency using brin (claimed_at)
 -- Every hold before `settled_before` is known to be settled; the sweeper reads only later ones.
 create table pb.sweep_watermark (
   single_row boolean primary key default true check (single_row),
-  settled_before timestamptz not null,
-  swept_at timestamptz
+  settled_before timestamptz not null
 );
 
 insert into pb.sweep_watermark (settled_before) values (clock_timestamp() - interval '1 day');
+
+-- Workers that have not stopped, each of which reports every few seconds. One that crashed remains for a day.
+create table pb.worker_reports (
+  process_id uuid primary key,
+  started_at timestamptz not null,
+  seen_at timestamptz not null
+);
+
+-- The tasks of all workers. A task is late if it has not succeeded for longer than its maximum age.
+create table pb.worker_tasks (
+  task text primary key,
+  max_age_s integer not null,
+  -- The first report before the first success.
+  succeeded_at timestamptz not null,
+  reported_at timestamptz not null
+);
 
 -- Payments. pb.payments, pb.refunds and pb.reversals are gate tables: their unique key must outlive a partition and is
 -- inserted in the transaction that moves the money.
@@ -373,7 +517,7 @@ create table pb.payment_notices (
   id uuid primary key default gen_random_uuid(),
   reason text not null check (reason in (
     'wrong_wallet', 'wrong_amount', 'second_payment', 'payment_taken', 'not_paid_there', 'reversal_changed',
-    'won_then_lost', 'automatic_top_up_off'
+    'won_then_lost', 'automatic_top_up_off', 'unreadable', 'reported_after_correction', 'account_deleted'
   )),
   subject text not null check (length(subject) <= 255),
   wallet_id uuid,
@@ -385,25 +529,16 @@ create table pb.payment_notices (
 
 create unique index one_open_notice on pb.payment_notices (subject, reason) where closed_at is null;
 
--- Money that an operator booked: a paid invoice or a promotional credit. The reference identifies the payment.
-create table pb.manual_credits (
-  reference text primary key check (length(reference) between 1 and 200),
-  wallet_id uuid not null references pb.wallets,
-  kind text not null check (kind in ('invoice', 'promotion')),
-  amount_micros bigint not null check (amount_micros > 0),
-  reason text not null check (length(reason) between 1 and 500),
-  operator text not null check (length(operator) between 1 and 255),
-  created_at timestamptz not null default clock_timestamp()
+-- The comparison with the payment processor starts three days before the last one that completed.
+create table pb.payment_comparison (
+  single_row boolean primary key default true check (single_row),
+  compared_until timestamptz not null
 );
 
--- The amount a wallet owes. In its own table, because every search updates the wallet row.
-create table pb.receivables (
-  wallet_id uuid primary key references pb.wallets,
-  owed_micros bigint not null check (owed_micros >= 0)
-);
+insert into pb.payment_comparison (compared_until) values (clock_timestamp());
 
 -- A refund or dispute at the processor: taken -> returned | lost. `froze_at` is set if this dispute suspended the
--- wallet.
+-- wallet. A won dispute first recovers debt that was written off.
 create table pb.reversals (
   reversal_id text primary key check (length(reversal_id) between 1 and 255),
   payment_id text not null references pb.payments,
@@ -419,6 +554,8 @@ create table pb.reversals (
   froze_at timestamptz,
   created_at timestamptz not null,
   changed_at timestamptz not null,
+  recovered_micros bigint not null default 0 check (recovered_micros between 0 and taken_micros + owed_micros),
+  recovered_transfer_id uuid unique,
   constraint reversal_fully_booked check (taken_micros + owed_micros in (0, amount_micros)),
   constraint reversal_has_transfers check (
     (taken_transfer_id is not null) = (taken_micros > 0) and (owed_transfer_id is not null) = (owed_micros > 0)
@@ -426,7 +563,9 @@ create table pb.reversals (
   constraint returned_has_transfer check (
     (returned_transfer_id is not null) = (state = 'returned' and taken_micros + owed_micros > 0)
   ),
-  constraint only_disputes_are_lost check (state <> 'lost' or kind = 'dispute')
+  constraint only_disputes_are_lost check (state <> 'lost' or kind = 'dispute'),
+  constraint recovered_has_transfer check ((recovered_transfer_id is not null) = (recovered_micros > 0)),
+  constraint recovered_when_returned check (recovered_micros = 0 or state = 'returned')
 );
 
 create index reversals_by_payment on pb.reversals (payment_id);
@@ -473,6 +612,9 @@ create table pb.usage_days (
     check (charged_micros = 0 or (was_held and mode = 'live' and outcome = 'ok'))
 ) with (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_scale_factor = 0.02);
 
+-- The hourly pass compares the last days of all wallets.
+create index usage_days_by_day on pb.usage_days using brin (day) with (pages_per_range = 16, autosummarize = on);
+
 -- Every search held before this time is counted. It moves in the transaction that counts.
 create table pb.usage_watermark (
   single_row boolean primary key default true check (single_row),
@@ -481,8 +623,22 @@ create table pb.usage_watermark (
 
 insert into pb.usage_watermark (counted_before) select settled_before from pb.sweep_watermark;
 
+-- Searches that were held, by end user and day. There are no hours, keys, categories or outcomes, and rows are deleted
+-- after 90 days, because a caller can send a different id with every search.
+create table pb.usage_end_users (
+  wallet_id uuid not null,
+  day date not null,
+  mode pb.key_mode not null check (mode <> 'mgmt'),
+  end_user text not null,
+  searches bigint not null check (searches >= 0),
+  charged_micros bigint not null check (charged_micros >= 0),
+  primary key (wallet_id, day, mode, end_user) include (searches, charged_micros)
+);
+
+create index usage_end_users_by_day on pb.usage_end_users using brin (day) with (pages_per_range = 16, autosummarize = on);
+
 -- Upstream calls per UTC day of the servers' clocks. `outcome` is 'ok' or the failure reason; revenue is in the 'ok'
--- row.
+-- row. A cost is counted when a call is sent; `paid_cost_micros` is the part that was spent on charged searches.
 create table pb.upstream_days (
   day date not null,
   provider text not null check (length(provider) between 1 and 64),
@@ -490,7 +646,34 @@ create table pb.upstream_days (
   calls bigint not null check (calls >= 0),
   cost_micros bigint not null check (cost_micros >= 0),
   revenue_micros bigint not null check (revenue_micros >= 0),
+  paid_cost_micros bigint not null default 0 check (paid_cost_micros >= 0),
   primary key (day, provider, outcome)
+) with (fillfactor = 50);
+
+-- Calls to upstreams per wallet and UTC day. Abandoned: unpaid, because the caller disconnected or set a deadline that
+-- passed. Revenue is in pb.usage_days.
+create table pb.upstream_wallet_days (
+  day date not null,
+  wallet_id uuid not null,
+  provider text not null check (length(provider) between 1 and 64),
+  calls bigint not null check (calls >= 0),
+  cost_micros bigint not null check (cost_micros >= 0),
+  paid_calls bigint not null check (paid_calls >= 0),
+  paid_cost_micros bigint not null check (paid_cost_micros >= 0),
+  abandoned_calls bigint not null check (abandoned_calls >= 0),
+  abandoned_cost_micros bigint not null check (abandoned_cost_micros >= 0),
+  primary key (day, wallet_id, provider)
+) with (fillfactor = 50);
+
+-- Abandoned calls of the last day in periods of five minutes, for the operator's list of open problems. `paid_calls` are
+-- the paid calls that were written in the same batches.
+create table pb.abandoned_calls (
+  since timestamptz not null,
+  wallet_id uuid not null,
+  calls bigint not null check (calls >= 0),
+  cost_micros bigint not null check (cost_micros >= 0),
+  paid_calls bigint not null check (paid_calls >= 0),
+  primary key (since, wallet_id)
 ) with (fillfactor = 50);
 
 -- A latency histogram of upstream calls per hour; `up_to_ms` is the bucket's upper bound. `was_open`: the circuit was
@@ -643,17 +826,236 @@ create table pb.audit_log (
   number bigint generated always as identity unique,
   at timestamptz not null default clock_timestamp(),
   operator text not null check (length(operator) between 1 and 255),
-  act text not null check (act in (
-    'credit', 'top_up', 'refund', 'suspend', 'resume', 'revoke_key', 'create_wallet', 'delete_account', 'close_notice'
-  )),
+  act text not null,
   wallet_id uuid,
   target text not null check (length(target) between 1 and 255),
   reason text not null check (length(reason) between 1 and 500),
   outcome text not null,
-  details jsonb not null default '{}'
+  details jsonb not null default '{}',
+  constraint known_acts check (act in (
+    'credit', 'top_up', 'refund', 'suspend', 'resume', 'revoke_key', 'create_wallet', 'delete_account', 'close_notice',
+    'adjust', 'approve_adjustment', 'reject_adjustment', 'close_month', 'accept_database'
+  ))
 );
 
 create index audit_by_wallet on pb.audit_log (wallet_id, number desc);
+create index audit_by_time on pb.audit_log (at);
+
+-- The chart of accounts. In a transfer, from_account is the debit side and to_account the credit side. The key is text,
+-- because a new value of an enum cannot be used in the transaction that adds it; a test compares the two lists.
+create table pb.ledger_accounts (
+  account text primary key,
+  code smallint not null unique,
+  type text not null check (type in ('asset', 'liability', 'income', 'expense')),
+  name text not null check (length(name) between 1 and 100)
+);
+
+insert into pb.ledger_accounts (account, code, type, name) values
+  ('cash', 1000, 'asset', 'Cash at the payment processor and the bank'),
+  ('receivable', 1100, 'asset', 'Receivables from customers'),
+  ('wallet', 2000, 'liability', 'Customer balances'),
+  ('revenue', 4000, 'income', 'Searches'),
+  ('breakage', 4100, 'income', 'Forfeited balances'),
+  ('promotion', 5000, 'expense', 'Promotional credits'),
+  ('fees', 5100, 'expense', 'Payment processor fees'),
+  ('bad_debt', 5200, 'expense', 'Bad debt'),
+  ('other_cells', 1200, 'asset', 'Balances transferred between cells');
+
+-- Adjustments by operators. The reference is unique per kind, so that a retry never books twice: the corrected transfer,
+-- the payment of a fee or of a payment that no webhook reported, or a reference of the operator. Above a limit, a second
+-- operator must approve; `limit_micros` is the limit at the time of the request.
+create table pb.adjustments (
+  id uuid primary key default gen_random_uuid(),
+  kind text not null check (kind in (
+    'correction', 'payout', 'write_off', 'fee', 'breakage', 'transfer_out', 'transfer_in',
+    'invoice', 'promotion', 'payment'
+  )),
+  reference text not null check (length(reference) between 1 and 255),
+  wallet_id uuid not null references pb.wallets,
+  amount_micros bigint not null check (amount_micros > 0),
+  state text not null default 'requested' check (state in ('requested', 'booked', 'rejected')),
+  reason text not null check (length(reason) between 1 and 500),
+  operator text not null check (length(operator) between 1 and 255),
+  approver text check (length(approver) between 1 and 255),
+  -- The part of a correction that the wallet could not pay.
+  owed_micros bigint not null default 0 check (owed_micros between 0 and amount_micros),
+  transfer_id uuid unique,
+  owed_transfer_id uuid unique,
+  requested_at timestamptz not null default clock_timestamp(),
+  decided_at timestamptz,
+  limit_micros bigint not null,
+  constraint approver_is_another_operator check (approver <> operator),
+  constraint only_corrections_leave_debt check (owed_micros = 0 or kind = 'correction'),
+  constraint booked_has_transfers check (
+    (transfer_id is not null) = (state = 'booked' and owed_micros < amount_micros)
+    and (owed_transfer_id is not null) = (state = 'booked' and owed_micros > 0)
+  ),
+  constraint decided_when_not_requested check ((decided_at is null) = (state = 'requested')),
+  constraint payment_is_not_manual check (kind <> 'payment' or not starts_with(reference, 'manual:')),
+  constraint approved_above_limit
+    check (state <> 'booked' or approver is not null or amount_micros <= limit_micros)
+);
+
+-- A rejected adjustment can be requested again.
+create unique index one_adjustment_per_reference on pb.adjustments (kind, reference) where state <> 'rejected';
+create index adjustments_by_operator on pb.adjustments (operator, requested_at);
+create index adjustments_by_decision on pb.adjustments (decided_at);
+
+-- The sum that an operator may adjust within 24 hours without a second operator. Only the owner can change it.
+create table pb.approval_limit (
+  single_row boolean primary key default true check (single_row),
+  limit_micros bigint not null check (limit_micros >= 0)
+);
+
+insert into pb.approval_limit (limit_micros) values (100000000);
+
+-- Months whose books are closed, with the trial balance at the end of the month.
+create table pb.closed_months (
+  month date primary key check (extract(day from month) = 1),
+  closed_at timestamptz not null default clock_timestamp(),
+  closed_by text not null check (length(closed_by) between 1 and 255),
+  trial_balance jsonb not null
+);
+
+-- The two sides of a transfer of a balance between cells. Over all cells, the account other_cells sums to zero. Its reference
+-- is unique in the source cell: it is that of the adjustment in the source, and part of it in the target.
+create table pb.cell_transfers (
+  adjustment_id uuid primary key references pb.adjustments,
+  source_cell text not null check (source_cell ~ '^[a-z0-9]{3}$'),
+  reference text not null check (reference ~ '^[A-Za-z0-9._-]{1,100}$'),
+  target_cell text not null check (target_cell ~ '^[a-z0-9]{3}$'),
+  target_wallet_id uuid not null,
+  constraint other_cell check (target_cell <> source_cell)
+);
+
+-- Closed hours. An hour is closed once: its entries are verified, summed per wallet and included in a chain of digests per
+-- wallet. Later runs read the sums and the entries of the hours that are still open. See server/sql/hours.sql.
+--
+-- These tables have no foreign keys to wallets and budgets: the check would lock rows that every search updates.
+
+-- Everything before `closed_before` is closed; '-infinity' until the first hour is prepared. New entries other than
+-- captures are not stamped before `closing_before`. When every transaction before `closing_xid` has ended, the hours
+-- before `closing_before` can be closed. `begun_at` is when the first hour was prepared, and `opening_micros` the total of
+-- all wallets in pb.openings at that time.
+create table pb.ledger_watermark (
+  single_row boolean primary key default true check (single_row),
+  closed_before timestamptz not null default '-infinity',
+  closing_before timestamptz,
+  closing_xid xid8,
+  begun_at timestamptz,
+  opening_micros bigint not null default 0,
+  constraint whole_hours check (
+    closed_before = '-infinity'
+    or extract(epoch from closed_before)::bigint % 3600 = 0 and extract(epoch from closing_before)::bigint % 3600 = 0
+  ),
+  constraint closing_after_closed check (closing_before >= closed_before)
+);
+
+insert into pb.ledger_watermark default values;
+
+-- A wallet's entries of one hour. Wallets without entries have no row. `owed_micros` is the change of the wallet's debt.
+create table pb.wallet_hours (
+  hour timestamptz not null check (extract(epoch from hour)::bigint % 3600 = 0),
+  wallet_id uuid not null,
+  entries bigint not null check (entries > 0),
+  credited_micros bigint not null check (credited_micros >= 0),
+  debited_micros bigint not null check (debited_micros >= 0),
+  owed_micros bigint not null,
+  digest bytea not null check (octet_length(digest) = 32),
+  primary key (hour, wallet_id)
+);
+
+create index wallet_hours_by_wallet on pb.wallet_hours (wallet_id, hour desc);
+
+-- Sums of a wallet's entries of all closed hours. `digest` is the last one of its chain and `hour` the hour it belongs
+-- to; before the first one, `hour` is NULL and the digest is 32 zero bytes.
+create table pb.wallet_checkpoints (
+  wallet_id uuid primary key,
+  hour timestamptz,
+  entries bigint not null check (entries >= 0),
+  credited_micros bigint not null check (credited_micros >= 0),
+  debited_micros bigint not null check (debited_micros >= 0),
+  owed_micros bigint not null,
+  digest bytea not null check (octet_length(digest) = 32)
+) with (fillfactor = 50);
+
+-- Captured searches of a window that were held in closed hours.
+create table pb.window_checkpoints (
+  window_id bigint primary key,
+  micros bigint not null check (micros > 0)
+) with (fillfactor = 50);
+
+-- One row per closed hour, also for an hour without entries. The amounts are the sums over all wallets. `root` and
+-- `signed` are filled in later, once. `records_digest` covers the audit log and the adjustments: see pb.records.
+create table pb.ledger_hours (
+  hour timestamptz primary key check (extract(epoch from hour)::bigint % 3600 = 0),
+  entries bigint not null check (entries >= 0),
+  wallets bigint not null check (wallets >= 0),
+  credited_micros bigint not null check (credited_micros >= 0),
+  debited_micros bigint not null check (debited_micros >= 0),
+  owed_micros bigint not null,
+  closed_at timestamptz not null,
+  root bytea check (octet_length(root) = 32),
+  signed text,
+  records_digest bytea not null check (octet_length(records_digest) = 32)
+);
+
+-- The worker builds a Merkle tree over the digests of each hour and signs its root with a key that the database does not
+-- contain. See server/src/wallet/evidence.
+
+-- The hashes of an hour's tree, 32 bytes each. Level 0 has the leaves in the order of the wallet ids. The proof of one
+-- wallet reads one hash per level, so the values are stored uncompressed, which allows reading a part of them.
+create table pb.hour_trees (
+  hour timestamptz not null references pb.ledger_hours,
+  level smallint not null check (level >= 0),
+  hashes bytea not null check (octet_length(hashes) > 0 and octet_length(hashes) % 32 = 0),
+  primary key (hour, level)
+);
+
+alter table pb.hour_trees alter column hashes set storage external;
+
+-- The root of the tree over the roots of a day's hours.
+create table pb.ledger_days (
+  day date primary key,
+  root bytea not null check (octet_length(root) = 32),
+  signed text not null,
+  signed_at timestamptz not null default clock_timestamp()
+);
+
+-- The timelines on which money was moved. Synchronous replicas have the row as soon as the first such transaction is
+-- acknowledged, so they know of a promotion while the promoted primary is down. Two nodes that are promoted from the same
+-- timeline get the same number, so a timeline is also identified by a token. See server/sql/timeline.sql.
+create table pb.timelines (
+  timeline integer primary key,
+  system_identifier bigint not null,
+  recorded_at timestamptz not null default clock_timestamp(),
+  token uuid not null default gen_random_uuid()
+);
+
+-- Versions of PENNYBLACK_SECRET.
+
+-- The version of the secret under which servers write. The check value is an HMAC under that version, by which a server
+-- notices that its secret differs; NULL until the first rotation. Claims of the previous versions are looked up for a day.
+create table pb.secret_state (
+  single_row boolean primary key default true check (single_row),
+  writing_version smallint not null check (writing_version between 1 and 255),
+  check_value bytea check (octet_length(check_value) = 32),
+  previous_versions smallint[] not null default '{}' check (writing_version <> all (previous_versions)),
+  changed_at timestamptz not null default clock_timestamp(),
+  changed_by text
+);
+
+insert into pb.secret_state (writing_version) values (1);
+
+-- The versions that each server and worker process lists, reported every few seconds.
+create table pb.secret_reports (
+  process_id uuid primary key,
+  versions smallint[] not null,
+  check_values bytea[] not null,
+  seen_at timestamptz not null,
+  has_stopped boolean not null,
+  constraint one_check_value_per_version check (cardinality(versions) = cardinality(check_values))
+);
 
 -- Results of the last reconciliations.
 create table pb.reconciliations (
@@ -683,10 +1085,10 @@ create table pb.openings (
   primary key (wallet_id, kind, from_account, to_account)
 );
 
--- The part of a key budget's total that was captured on closed days.
-create table pb.budget_openings (
-  budget_id uuid primary key references pb.key_budgets,
-  amount_micros bigint not null check (amount_micros > 0)
+-- The part of a total budget's window that was captured on closed days. Other windows end before a day can be closed.
+create table pb.window_openings (
+  window_id bigint primary key,
+  micros bigint not null check (micros > 0)
 );
 
 -- Row counts and SHA-256 sums of each archived day.
@@ -714,15 +1116,17 @@ create table pb.schema_objects (
 -- Row-level security is on for every table that a tenant or an operator can read. The policies are in
 -- server/sql/policies.sql.
 alter table pb.wallets enable row level security;
-alter table pb.key_budgets enable row level security;
+alter table pb.budgets enable row level security;
+alter table pb.key_limit_budgets enable row level security;
+alter table pb.budget_windows enable row level security;
 alter table pb.keys enable row level security;
-alter table pb.run_budgets enable row level security;
 alter table pb.searches enable row level security;
 alter table pb.transfers enable row level security;
 alter table pb.payment_customers enable row level security;
 alter table pb.top_ups enable row level security;
 alter table pb.auto_top_ups enable row level security;
-alter table pb.receivables enable row level security;
+alter table pb.end_user_settings enable row level security;
+alter table pb.usage_end_users enable row level security;
 alter table pb.usage_hours enable row level security;
 alter table pb.usage_days enable row level security;
 alter table pb.events enable row level security;

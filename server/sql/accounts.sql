@@ -18,7 +18,6 @@ $$;
 
 -- Decides about a trial credit. The caller books the credit in the same transaction. p_address is the HMAC of the address
 -- under the writing version of the secret, followed by those under other listed versions, 32 bytes each.
-drop function if exists pb.take_trial(uuid, bytea, bigint, integer);
 create or replace function pb.take_trial(p_account uuid, p_address bytea) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -86,11 +85,10 @@ begin atomic
 end;
 
 -- Creates an account with a wallet and its owner, and a trial credit if one is available for the address. Without an
--- address there is none. trial_micros and trials_per_day are ignored; remove them in the next release, because the
--- previous release still passes the terms.
+-- address there is none.
 create or replace function pb.sign_up(
   p_email text, p_person_name text, p_account_name text, p_wallet uuid,
-  trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid
+  trial_address bytea, trial_transfer uuid
 ) returns table (account_id uuid, trial text)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

@@ -108,9 +108,9 @@ begin
   if (select count(*) from pb.connected_apps f where f.person_id = v_person) >= 20 or not pb.is_below_key_limit() then
     return 'too_many';
   end if;
-  insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, budget_id)
+  insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, limits_id)
   values (new_key, s.wallet_id, 'live', p_name, 'oauth', new_pepper, new_digest, array['search', 'wallet:read'],
-    pb.save_key_budget(null, 'live', jsonb_build_object('day', s.day_limit_micros)));
+    pb.save_key_limits(s.wallet_id, null, 'live', jsonb_build_object('day', s.day_limit_micros)));
   insert into pb.connected_apps (key_id, wallet_id, person_id, client_id)
   values (new_key, s.wallet_id, v_person, p_client);
   return 'connected';

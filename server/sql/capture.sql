@@ -5,7 +5,7 @@
 -- Money moves only for the rows that the conditional update returned, so a capture that is sent twice charges once. "id
 -- = any (ids) and id between the first and the last" prunes partitions and looks up each id; a join with the batch
 -- would scan the range of ids. For the same reason "in" is wrapped in coalesce: otherwise the planner turns it into a
--- join.
+-- join. Claims are looked up one by one (OFFSET 0) and updated by their place in the table, because a join may scan all of them.
 
 -- The state of each search after a capture or release, with the wallet's balance.
 create or replace function pb.search_states(search_ids uuid[], wallet_ids uuid[], now_at timestamptz)
@@ -30,14 +30,11 @@ begin
       select f.state, f.expires_at from pb.searches f
       where f.id = i.search_id and f.id between first_id and last_id and f.wallet_id = i.wallet_id offset 0
     ) s on true
-    left join pb.wallets w on w.id = i.wallet_id;
+    left join lateral (select * from pb.wallets f where f.id = i.wallet_id offset 0) w on true;
 end
 $$;
 
 -- Charges a batch of searches. skip_locked and lock_wait_ms: see pb.hold. The state of a skipped search is 'busy'.
-drop function if exists pb.capture(uuid[], uuid[], bytea[]);
-drop function if exists pb.capture(uuid[], uuid[], bytea[], boolean, integer);
-drop function if exists pb.capture(uuid[], uuid[], bytea[], boolean, integer, integer);
 create or replace function pb.capture(
   search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean default false,
   lock_wait_ms integer default null, expected_timeline text default null
@@ -52,6 +49,7 @@ declare
   last_id uuid := first_id;
   now_at timestamptz;
   captured_now integer;
+  paid uuid[];  -- the wallet of each live search
   price bigint;
   busy_ids uuid[];
 begin
@@ -134,22 +132,26 @@ begin
       )
     end
     from captured p
-    where p.idempotency_hmac is not null
-      and c.wallet_id = p.wallet_id and c.mode = p.mode and c.key_hmac = p.idempotency_hmac
-      and c.search_id = p.id
-  ), charged as (
-    update pb.wallets w
-    set debited_micros = w.debited_micros + paid.micros, held_micros = w.held_micros - paid.micros
-    from (select wallet_id, sum(price_micros)::bigint as micros from captured group by wallet_id) paid
-    where w.id = paid.wallet_id and paid.micros > 0
+    cross join lateral (
+      select f.ctid as place from pb.idempotency f
+      where f.wallet_id = p.wallet_id and f.mode = p.mode and f.key_hmac = p.idempotency_hmac and f.search_id = p.id
+      offset 0
+    ) claim
+    where c.ctid = claim.place
   )
-  select count(*) into captured_now from captured;
+  select count(*), array_agg(wallet_id) filter (where price_micros > 0) into captured_now, paid from captured;
+
+  update pb.wallets w
+  set debited_micros = w.debited_micros + cardinality(array_positions(paid, w.id)) * pb.price_micros(),
+    held_micros = w.held_micros - cardinality(array_positions(paid, w.id)) * pb.price_micros()
+  where w.id = any (paid);
 
   -- Usually all of them are captured, and no states need to be read.
   if captured_now = cardinality(search_ids) then
     return query
       select i.item::integer, 'captured', w.credited_micros - w.debited_micros
-      from unnest(wallet_ids) with ordinality as i (wallet_id, item) join pb.wallets w on w.id = i.wallet_id;
+      from unnest(wallet_ids) with ordinality as i (wallet_id, item)
+      cross join lateral (select * from pb.wallets f where f.id = i.wallet_id offset 0) w;
   else
     return query select * from pb.search_states(search_ids, wallet_ids, now_at);
   end if;

@@ -24,14 +24,23 @@ begin
 end
 $$;
 
--- Creates a token and queues its e-mail. The work is the same for known and unknown addresses; the worker checks.
+-- Creates a token and queues its e-mail. The work is the same for known and unknown addresses; the worker checks. While the
+-- limit of the mailbox is exceeded, only people get e-mail: they cannot be locked out by requests for other addresses of
+-- their mailbox. The token of any other address has already expired, and the worker drops its e-mail.
 create or replace function pb.request_sign_in(
-  p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea
+  p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea,
+  is_mailbox_full boolean default false
 ) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp
 begin atomic
   insert into pb.sign_in_tokens (digest, email, may_sign_up, expires_at)
-  values (p_token, p_email, is_sign_up_open, clock_timestamp() + interval '15 minutes');
+  values (
+    p_token, p_email, is_sign_up_open,
+    clock_timestamp() + case
+      when is_mailbox_full and not exists (select from pb.people p where p.email = p_email) then interval '0'
+      else interval '15 minutes'
+    end
+  );
   insert into pb.pending_emails (id, sign_in_digest, sealed) values (p_email_id, p_token, p_sealed);
 end;
 
@@ -215,11 +224,10 @@ begin
 end
 $$;
 
--- Opens an account for the signed-in person. A person may own at most ten. trial_micros and trials_per_day are ignored,
--- as in pb.sign_up.
+-- Opens an account for the signed-in person. A person may own at most ten.
 create or replace function pb.open_own_account(
   p_session bytea, p_person_name text, p_account_name text, p_wallet uuid,
-  trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid
+  trial_address bytea, trial_transfer uuid
 ) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -232,7 +240,7 @@ begin
   elsif (select count(*) from pb.members m where m.person_id = s.person_id and m.role = 'owner') >= 10 then
     return 'too_many';
   end if;
-  perform pb.sign_up(v_email, p_person_name, p_account_name, p_wallet, trial_address, null, null, trial_transfer);
+  perform pb.sign_up(v_email, p_person_name, p_account_name, p_wallet, trial_address, trial_transfer);
   return 'done';
 end
 $$;

@@ -29,30 +29,21 @@ begin
 end
 $$;
 
--- Deletes limits of end users that were reset over an hour ago, when none of their searches is in flight, and usage by end
--- user: of live searches after 90 days, of test searches after 7.
+-- Deletes usage by end user: of live searches after 90 days, of test searches after 7.
 create or replace function pb.delete_old_end_users(p_limit integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  budgets integer;
-  counts integer;
+  deleted integer;
   today date := pb.utc_day(clock_timestamp());
 begin
   with old as materialized (
-    select b.id from pb.end_user_budgets b
-    where b.resets_at <= clock_timestamp() - interval '1 hour'
-    limit p_limit for update skip locked
-  )
-  delete from pb.end_user_budgets e using old where e.id = old.id;
-  get diagnostics budgets = row_count;
-  with old as materialized (
     select u.wallet_id, u.day, u.mode, u.end_user from pb.usage_end_users u
     where u.day < today - 7 and u.day < today - case u.mode when 'test' then 7 else 90 end
-    limit p_limit - budgets for update skip locked
+    limit p_limit for update skip locked
   )
   delete from pb.usage_end_users u using old
   where (u.wallet_id, u.day, u.mode, u.end_user) = (old.wallet_id, old.day, old.mode, old.end_user);
-  get diagnostics counts = row_count;
-  return budgets + counts;
+  get diagnostics deleted = row_count;
+  return deleted;
 end
 $$;

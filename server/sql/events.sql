@@ -54,33 +54,27 @@ begin
 end
 $$;
 
--- The event's data for a key budget that is spent, or NULL. Play money causes no event. A budget outlives the rotation of
--- its key; the newest key that is not revoked is reported.
-create or replace function pb.describe_budget(b pb.key_budgets) returns jsonb stable language plpgsql
+-- The event's data for a budget that is spent, or NULL. Play money causes no event. A budget outlives the rotation of its key;
+-- the newest key that is not revoked is reported.
+create or replace function pb.describe_window(w pb.budget_windows) returns jsonb stable language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
-  today date := pb.utc_day(clock_timestamp());
-  this_month date := pb.utc_month(clock_timestamp());
   payload jsonb;
 begin
   select jsonb_build_object(
-    'wallet_id', b.wallet_id, 'currency', 'usd', 'budget_id', b.id, 'key', k.about,
-    'period', p.name, 'limit', pb.usd(p.cap), 'spent', pb.usd(p.spent), 'resets_at', pb.iso_time(p.resets)
+    'wallet_id', w.wallet_id, 'currency', 'usd', 'budget_id', b.id, 'key', k.about, 'period', coalesce(b.period, 'total'),
+    'limit', pb.usd(w.limit_micros), 'spent', pb.usd(w.spent_micros), 'resets_at', pb.iso_time(w.resets_at)
   ) into payload
-  from (values
-    ('total', b.total_limit_micros, b.total_spent_micros, null::timestamptz),
-    ('day', b.day_limit_micros, case when b.day = today then b.day_spent_micros else 0 end,
-      (today + 1)::timestamp at time zone 'utc'),
-    ('month', b.month_limit_micros, case when b.month = this_month then b.month_spent_micros else 0 end,
-      (this_month + interval '1 month') at time zone 'utc')
-  ) as p (name, cap, spent, resets)
+  from pb.budgets b
   left join lateral (
-    select pb.describe_key(newest) as about from pb.keys newest
-    where newest.wallet_id = b.wallet_id and newest.budget_id = b.id
+    select pb.describe_key(newest) as about
+    from pb.key_limit_budgets l
+    join pb.keys newest on newest.wallet_id = l.wallet_id and newest.limits_id = l.limits_id
+    where l.budget_id = b.id
     order by newest.revoked_at is null desc, newest.id desc limit 1
   ) k on true
-  where p.spent + pb.price_micros() > p.cap and b.mode = 'live'
-  limit 1;
+  where b.id = w.budget_id and w.mode = 'live' and w.spent_micros + pb.price_micros() > w.limit_micros
+    and coalesce(w.resets_at > clock_timestamp(), true);
   return payload;
 end
 $$;
@@ -151,10 +145,10 @@ $$;
 create or replace function pb.emit_budget_event() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  payload jsonb := pb.describe_budget(new);
+  payload jsonb := pb.describe_window(new);
 begin
   if payload is not null then
-    perform pb.emit_event_hourly(new.wallet_id, new.id, 'key.budget_spent', payload);
+    perform pb.emit_event_hourly(new.wallet_id, new.budget_id, 'key.budget_spent', payload);
   end if;
   return null;
 end

@@ -117,8 +117,7 @@ begin
       - coalesce(sum(o.amount_micros) filter (where o.to_account = 'receivable'), 0),
     decode(repeat('00', 32), 'hex')
   from pb.openings o group by o.wallet_id;
-  insert into pb.budget_checkpoints
-  select o.budget_id, o.amount_micros, '-infinity', 0, '-infinity', 0 from pb.budget_openings o;
+  insert into pb.window_checkpoints select o.window_id, o.micros from pb.window_openings o;
 
   update pb.ledger_watermark
   set closed_before = least(p_due, date_trunc('hour', pb.uuid_time(first_id), 'utc')) - interval '25 hours',
@@ -305,41 +304,27 @@ begin
   from pb.wallet_hours h where h.hour = p_hour
   returning entries, wallets into entries, wallets;
 
-  perform pb.add_to_budgets(p_hour, first_id, last_id);
+  perform pb.add_to_windows(p_hour, first_id, last_id);
   update pb.ledger_watermark set closed_before = next_hour;
 end
 $$;
 
--- Adds the captured searches that were held in an hour to the sums of key budgets and runs.
-create or replace function pb.add_to_budgets(p_hour timestamptz, first_id uuid, last_id uuid) returns void
+-- Adds the captured searches that were held in an hour to the sums of their windows.
+create or replace function pb.add_to_windows(p_hour timestamptz, first_id uuid, last_id uuid) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
 set enable_seqscan = off set enable_indexscan = off as $$
-declare
-  v_day date := pb.utc_day(p_hour);
-  v_month date := pb.utc_month(p_hour);
 begin
-  with spent as materialized (
-    select s.key_budget_id as budget_id, s.run_budget_id as run_id, sum(s.price_micros)::bigint as micros
-    from pb.searches s
-    where s.id >= first_id and s.id < last_id and s.held_at >= p_hour and s.held_at < p_hour + interval '1 hour'
-      and s.state = 'captured' and s.price_micros > 0 and (s.key_budget_id is not null or s.run_budget_id is not null)
-    group by 1, 2
-  ), budgets as (
-    insert into pb.budget_checkpoints as c (budget_id, total_micros, day, day_micros, month, month_micros)
-    select s.budget_id, sum(s.micros), v_day, sum(s.micros), v_month, sum(s.micros)
-    from spent s where s.budget_id is not null group by s.budget_id
-    on conflict (budget_id) do update
-    set total_micros = c.total_micros + excluded.total_micros, day = excluded.day, month = excluded.month,
-        day_micros = excluded.day_micros + case when c.day = excluded.day then c.day_micros else 0 end,
-        month_micros = excluded.month_micros + case when c.month = excluded.month then c.month_micros else 0 end
-  )
-  insert into pb.run_checkpoints as c (run_id, micros)
-  select s.run_id, sum(s.micros) from spent s where s.run_id is not null group by s.run_id
-  on conflict (run_id) do update set micros = c.micros + excluded.micros;
+  insert into pb.window_checkpoints as c (window_id, micros)
+  select w.id, sum(s.price_micros)::bigint
+  from pb.searches s cross join lateral unnest(s.window_ids) as w (id)
+  where s.id >= first_id and s.id < last_id and s.held_at >= p_hour and s.held_at < p_hour + interval '1 hour'
+    and s.state = 'captured' and s.price_micros > 0
+  group by w.id
+  on conflict (window_id) do update set micros = c.micros + excluded.micros;
 
-  -- A run that has expired is deleted, or gets a new id when it is opened again.
-  delete from pb.run_checkpoints c where not exists (select from pb.run_budgets r where r.id = c.run_id);
+  -- A window that has ended is deleted, or replaced under a new id.
+  delete from pb.window_checkpoints c where not exists (select from pb.budget_windows w where w.id = c.window_id);
 end
 $$;
 

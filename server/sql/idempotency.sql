@@ -35,14 +35,30 @@ begin
 end
 $$;
 
+-- Before a batch with Idempotency-Keys is decided: finds the claims under other versions, and takes stale ones over.
+create or replace function pb.prepare_claims(
+  search_ids uuid[], wallet_ids uuid[], key_ids uuid[], other_claims bytea[], now_at timestamptz,
+  inout idempotency_hmacs bytea[], inout fingerprints bytea[], inout secret_versions smallint[]
+)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if other_claims is not null then
+    select c.* into idempotency_hmacs, fingerprints, secret_versions
+    from pb.use_existing_claims(
+      wallet_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
+    ) c;
+  end if;
+  perform pb.take_over_claims(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, now_at);
+end
+$$;
+
 -- A claim whose search has not finished after 15 s belongs to a server that crashed or is paused: the upstream phase
 -- ends after 10 s. A retry expires that hold in its own transaction, so only one of the two can be charged. Only an
 -- item that passes the checks of key, account and id may take over a claim, and a hold that is sent again must not
--- expire itself. Fingerprints of different schemes cannot be compared and count as equal. The next release drops the function
--- with six arguments: see pb.hold_each.
+-- expire itself.
 create or replace function pb.take_over_claims(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[],
-  p_scheme smallint, now_at timestamptz
+  now_at timestamptz
 ) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -57,10 +73,10 @@ begin
   from unnest(wallet_ids, idempotency_hmacs, fingerprints) with ordinality
     as b (wallet_id, idempotency_hmac, fingerprint, item)
   cross join lateral (
-    select f.scheme, f.fingerprint, f.answer, f.claimed_at from pb.idempotency f
+    select f.fingerprint, f.answer, f.claimed_at from pb.idempotency f
     where f.wallet_id = b.wallet_id and f.key_hmac = b.idempotency_hmac offset 0
   ) c
-  where (c.fingerprint = b.fingerprint or c.scheme <> p_scheme) and c.answer is null
+  where c.fingerprint = b.fingerprint and c.answer is null
     and c.claimed_at <= now_at - interval '15 seconds';
   if takers is null then
     return;
@@ -68,15 +84,17 @@ begin
 
   select array_agg(c.search_id), array_agg(c.wallet_id) into stale, stale_wallets
   from unnest(takers) as t (item)
-  join pb.wallets w on w.id = wallet_ids[t.item] and w.suspended_at is null
-  join pb.keys k on k.id = key_ids[t.item] and k.wallet_id is not distinct from wallet_ids[t.item]
-    and k.revoked_at is null and coalesce(k.expires_at > now_at, true)
-  join pb.idempotency c
-    on c.wallet_id = wallet_ids[t.item] and c.key_hmac = idempotency_hmacs[t.item] and c.mode = k.mode
-  where (c.fingerprint = fingerprints[t.item] or c.scheme <> p_scheme) and c.answer is null
+  cross join lateral (select * from pb.wallets f where f.id = wallet_ids[t.item] offset 0) w
+  cross join lateral (select * from pb.keys f where f.id = key_ids[t.item] offset 0) k
+  cross join lateral (
+    select * from pb.idempotency f
+    where f.wallet_id = wallet_ids[t.item] and f.key_hmac = idempotency_hmacs[t.item] and f.mode = k.mode offset 0
+  ) c
+  where w.suspended_at is null and k.wallet_id = w.id and k.revoked_at is null and coalesce(k.expires_at > now_at, true)
+    and c.fingerprint = fingerprints[t.item] and c.answer is null
     and c.claimed_at <= now_at - interval '15 seconds'
     and not exists (
-      select from pb.searches s where s.id = search_ids[t.item] and s.id between first_id and last_id
+      select from pb.searches s where s.id = search_ids[t.item] and s.id between first_id and last_id offset 0
     );
   perform pb.settle_unpaid(stale, stale_wallets, 'expired', now_at);
 end

@@ -7,7 +7,6 @@
 
 -- Finds keys of all wallets by digest. `has_expiry`: the server must look the key up again, because expiry is not a
 -- change. `end_user_key` is NULL until the wallet's first search with an end user.
-drop function if exists pb.find_principals(bytea[]);
 create or replace function pb.find_principals(digests bytea[])
 returns table (
   digest bytea, id uuid, wallet_id uuid, mode pb.key_mode, scopes text[], allowed_ips text[],
@@ -25,28 +24,6 @@ begin
     k.revoked_at is not null, k.expires_at is not null and k.expires_at <= clock_timestamp(),
     w.suspended_at is not null, k.expires_at is not null, k.compat, e.sealed_key, coalesce(e.stores_plain_ids, false)
   from pb.keys k join pb.wallets w on w.id = k.wallet_id left join pb.end_user_settings e on e.wallet_id = k.wallet_id
-  where k.digest = any (digests);
-end
-$$;
-
--- As pb.find_principals, for servers of the previous release, whose prepared statements do not accept another column. The
--- next release drops it.
-create or replace function pb.find_keys(digests bytea[])
-returns table (
-  digest bytea, id uuid, wallet_id uuid, mode pb.key_mode, scopes text[], allowed_ips text[],
-  searches_per_second integer, searches_in_flight integer,
-  is_revoked boolean, is_expired boolean, is_suspended boolean, has_expiry boolean
-)
-language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-begin
-  return query
-  select k.digest, k.id, k.wallet_id, k.mode, k.scopes, k.allowed_ips::text[],
-    k.searches_per_second, k.searches_in_flight,
-    k.revoked_at is not null, k.expires_at is not null and k.expires_at <= clock_timestamp(),
-    w.suspended_at is not null, k.expires_at is not null
-  from pb.keys k join pb.wallets w on w.id = k.wallet_id
   where k.digest = any (digests);
 end
 $$;
@@ -139,6 +116,27 @@ begin atomic
   );
 end;
 
+-- The first of p_fields in which a management key with these values would have fewer restrictions than the acting key, or
+-- NULL. Keys of other modes may have fewer: a key that works in one network provisions keys for servers in others. A session has
+-- no restrictions.
+create or replace function pb.find_wider_field(
+  p_actor uuid, p_mode pb.key_mode, p_fields text[], p_networks cidr[], p_expires_at timestamptz
+) returns text
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select case
+    when 'allowed_ips' = any (p_fields) and k.allowed_ips is not null and (
+      p_networks is null
+      or exists (
+        select from unnest(p_networks) n
+        where not exists (select from unnest(k.allowed_ips) own where n <<= own)
+      )
+    ) then 'allowed_ips'
+    when 'expires_at' = any (p_fields) and k.expires_at < coalesce(p_expires_at, 'infinity') then 'expires_at'
+  end
+  from pb.keys k where p_mode = 'mgmt' and k.id = p_actor and k.wallet_id = pb.own_wallet();
+end;
+
 -- A wallet has at most 1,000 active keys and creates at most 1,000 a day. This runs under the wallet lock, so it reads
 -- at most the newest 2,000 keys that are not revoked.
 create or replace function pb.is_below_key_limit() returns boolean
@@ -175,36 +173,100 @@ return jsonb_strip_nulls(
   ) else '{}' end
 );
 
--- Creates a budget with these limits, or changes an existing one, and returns its id. A budget without limits is removed
--- from every key that shares it, so that their searches take the fast path again.
-create or replace function pb.save_key_budget(p_id uuid, p_mode pb.key_mode, p_limits jsonb) returns uuid
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+-- The limits of a key, as pb.merge_key_limits.
+create or replace function pb.read_key_limits(p_id uuid) returns jsonb
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
-  if p_limits = '{}' then
-    update pb.keys k set budget_id = null where k.wallet_id = pb.own_wallet() and k.budget_id = p_id;
+  return (
+    select coalesce(jsonb_object_agg(f.name, f.value), '{}')
+    from pb.key_limit_budgets l
+    cross join lateral (select * from pb.budgets g where g.id = l.budget_id offset 0) b
+    cross join lateral (values
+      (case when b.per_end_user then 'end_user' else coalesce(b.period, 'total') end, to_jsonb(b.amount_micros)),
+      (case when b.per_end_user then 'end_user_period' end, to_jsonb(b.period))
+    ) f (name, value)
+    where l.limits_id = p_id and f.name is not null
+  );
+end
+$$;
+
+-- Archives the budget at this position.
+create or replace function pb.remove_budget(p_limits uuid, p_position integer) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  removed uuid;
+begin
+  delete from pb.key_limit_budgets l where l.limits_id = p_limits and l.position = p_position
+  returning l.budget_id into removed;
+  update pb.budgets b set archived_at = clock_timestamp() where b.id = removed;
+end
+$$;
+
+-- Sets the budget at this position. A new amount applies to the open window at once. Another period is another budget.
+create or replace function pb.set_budget(
+  p_wallet uuid, p_mode pb.key_mode, p_limits uuid, p_position integer, p_amount bigint, p_period text,
+  p_per_end_user boolean
+) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  b pb.budgets;
+begin
+  select g.* into b
+  from pb.key_limit_budgets l cross join lateral (select * from pb.budgets f where f.id = l.budget_id offset 0) g
+  where l.limits_id = p_limits and l.position = p_position;
+  if b.id is null or b.period is distinct from p_period then
+    perform pb.remove_budget(p_limits, p_position);
+    b.id := gen_random_uuid();
+    insert into pb.budgets (id, wallet_id, mode, amount_micros, period, per_end_user)
+    values (b.id, p_wallet, p_mode, p_amount, p_period, p_per_end_user);
+    insert into pb.key_limit_budgets (limits_id, wallet_id, mode, budget_id, position)
+    values (p_limits, p_wallet, p_mode, b.id, p_position);
+  elsif b.amount_micros <> p_amount then
+    update pb.budgets f set amount_micros = p_amount where f.id = b.id;
+    update pb.budget_windows w set limit_micros = p_amount
+    where w.wallet_id = p_wallet and w.mode = p_mode and w.budget_id = b.id and w.subject = '';
+  end if;
+end
+$$;
+
+-- Creates the limits of a key, or changes them for every key that shares them, and returns their id. Without limits it is NULL,
+-- so that searches take the fast path again. p_limits: see pb.merge_key_limits. The caller has locked the wallet.
+create or replace function pb.save_key_limits(p_wallet uuid, p_id uuid, p_mode pb.key_mode, p_limits jsonb) returns uuid
+language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
+declare
+  limits_id uuid := coalesce(p_id, gen_random_uuid());
+  wanted record;
+begin
+  if p_id is null and p_limits = '{}' then
     return null;
   end if;
-  insert into pb.key_budgets as b (
-    id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros, end_user_limit_micros,
-    end_user_period
-  )
-  values (
-    coalesce(p_id, gen_random_uuid()), pb.own_wallet(), p_mode, (p_limits ->> 'total')::bigint,
-    (p_limits ->> 'day')::bigint, (p_limits ->> 'month')::bigint, (p_limits ->> 'end_user')::bigint,
-    p_limits ->> 'end_user_period'
-  )
-  on conflict (id) do update
-  set total_limit_micros = excluded.total_limit_micros, day_limit_micros = excluded.day_limit_micros,
-    month_limit_micros = excluded.month_limit_micros, end_user_limit_micros = excluded.end_user_limit_micros,
-    end_user_period = excluded.end_user_period
-  where b.wallet_id = pb.own_wallet()
-  returning b.id into p_id;
-  return p_id;
+  insert into pb.key_limits (id, wallet_id, mode) values (limits_id, p_wallet, p_mode) on conflict do nothing;
+  for wanted in
+    select * from (values
+      (1, 'total', null, false), (2, 'day', 'day', false), (3, 'month', 'month', false),
+      (4, 'end_user', p_limits ->> 'end_user_period', true)
+    ) f (position, name, period, per_end_user)
+  loop
+    if p_limits -> wanted.name is null then
+      perform pb.remove_budget(limits_id, wanted.position);
+    else
+      perform pb.set_budget(
+        p_wallet, p_mode, limits_id, wanted.position, (p_limits ->> wanted.name)::bigint, wanted.period, wanted.per_end_user
+      );
+    end if;
+  end loop;
+  if p_limits = '{}' then
+    update pb.keys k set limits_id = null where k.wallet_id = p_wallet and k.limits_id = p_id;
+    delete from pb.key_limits l where l.id = limits_id;
+    return null;
+  end if;
+  return limits_id;
 end
 $$;
 
 -- p_options: name, scopes, allowed_ips, expires_at, searches_per_second, searches_in_flight, compat, budget with total, day
--- and month in micros, and end_user_limit with amount in micros and period. The server has validated them.
+-- and month in micros, and end_user_limit with amount in micros and period. The server has validated them. A
+-- management key has the restrictions of the acting key that are not in p_options.
 create or replace function pb.create_own_key(
   p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea,
   p_options jsonb
@@ -212,29 +274,31 @@ create or replace function pb.create_own_key(
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   refusal text;
-  new_budget uuid;
-  w record;
+  new_limits uuid;
+  wider text;
+  k pb.keys;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
   refusal := pb.check_manager(p_actor, true);
   if refusal is not null then
     return refusal;
   end if;
-  select * into w from jsonb_to_record(p_options) as r (
-    name text, scopes text[], allowed_ips text[], expires_at timestamptz,
-    searches_per_second integer, searches_in_flight integer, budget jsonb, end_user_limit jsonb,
-    compat jsonb
-  );
-  if not pb.can_grant_scopes(p_actor, w.scopes) then
+  select f.allowed_ips, f.expires_at into k.allowed_ips, k.expires_at
+  from pb.keys f where new_mode = 'mgmt' and f.id = p_actor and f.wallet_id = pb.own_wallet();
+  k := jsonb_populate_record(k, p_options - '{budget,end_user_limit}'::text[]);
+  wider := pb.find_wider_field(p_actor, new_mode, array['allowed_ips', 'expires_at'], k.allowed_ips, k.expires_at);
+  if not pb.can_grant_scopes(p_actor, k.scopes) then
     return 'insufficient_scope';
+  elsif wider is not null then
+    return wider || '_too_wide';
   elsif not pb.is_below_key_limit() then
     return 'key_limit_reached';
   end if;
-  new_budget := pb.save_key_budget(null, new_mode, pb.merge_key_limits('{}', p_options));
+  new_limits := pb.save_key_limits(pb.own_wallet(), null, new_mode, pb.merge_key_limits('{}', p_options));
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, budget_id, compat)
-  values (new_id, pb.own_wallet(), new_mode, w.name, new_start, new_pepper, new_digest, w.scopes,
-    w.allowed_ips::cidr[], w.expires_at, w.searches_per_second, w.searches_in_flight, new_budget, w.compat);
+    searches_per_second, searches_in_flight, limits_id, compat)
+  values (new_id, pb.own_wallet(), new_mode, k.name, new_start, new_pepper, new_digest, k.scopes,
+    k.allowed_ips, k.expires_at, k.searches_per_second, k.searches_in_flight, new_limits, k.compat);
   return 'done';
 end
 $$;
@@ -246,7 +310,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   refusal text;
   k pb.keys;
-  limits jsonb;
+  changed pb.keys;
+  wider text;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
   refusal := pb.check_manager(p_actor);
@@ -265,20 +330,23 @@ begin
   then
     return 'budget_without_spending';
   end if;
-
-  if p_changes ?| array['budget', 'end_user_limit'] then
-    select jsonb_build_object(
-      'total', b.total_limit_micros, 'day', b.day_limit_micros, 'month', b.month_limit_micros,
-      'end_user', b.end_user_limit_micros, 'end_user_period', b.end_user_period)
-    into limits from pb.key_budgets b where b.id = k.budget_id and b.wallet_id = k.wallet_id;
-    k.budget_id :=
-      pb.save_key_budget(k.budget_id, k.mode, pb.merge_key_limits(coalesce(limits, '{}'), p_changes));
+  -- Fields that are not in p_changes keep their value.
+  changed := jsonb_populate_record(k, p_changes - '{budget,end_user_limit}'::text[]);
+  wider := pb.find_wider_field(
+    p_actor, k.mode, array(select jsonb_object_keys(p_changes)), changed.allowed_ips, changed.expires_at
+  );
+  if wider is not null then
+    return wider || '_too_wide';
   end if;
 
-  -- Fields that are not in p_changes keep their value.
-  k := jsonb_populate_record(k, p_changes - '{budget,end_user_limit}'::text[]);
-  update pb.keys f set name = k.name, allowed_ips = k.allowed_ips, expires_at = k.expires_at,
-    searches_per_second = k.searches_per_second, searches_in_flight = k.searches_in_flight, budget_id = k.budget_id, compat = k.compat
+  if p_changes ?| array['budget', 'end_user_limit'] then
+    changed.limits_id := pb.save_key_limits(
+      k.wallet_id, k.limits_id, k.mode, pb.merge_key_limits(pb.read_key_limits(k.limits_id), p_changes)
+    );
+  end if;
+  update pb.keys f set name = changed.name, allowed_ips = changed.allowed_ips, expires_at = changed.expires_at,
+    searches_per_second = changed.searches_per_second, searches_in_flight = changed.searches_in_flight,
+    limits_id = changed.limits_id, compat = changed.compat
   where f.id = p_key and f.wallet_id = pb.own_wallet();
   return 'done';
 end
@@ -311,14 +379,19 @@ begin
     return 'key_not_active';
   elsif not pb.can_grant_scopes(p_actor, k.scopes) then
     return 'insufficient_scope';
+  -- The actor would get the secret of a key that works where or when it does not.
+  elsif pb.find_wider_field(p_actor, k.mode, array['allowed_ips', 'expires_at'], k.allowed_ips, k.expires_at)
+    is not null
+  then
+    return 'has_fewer_restrictions';
   -- During the grace period both keys are active.
   elsif grace_seconds > 0 and not pb.is_below_key_limit() then
     return 'key_limit_reached';
   end if;
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, budget_id, compat, rotated_from)
+    searches_per_second, searches_in_flight, limits_id, compat, rotated_from)
   values (new_id, k.wallet_id, k.mode, k.name, new_start, new_pepper, new_digest, k.scopes, k.allowed_ips,
-    k.expires_at, k.searches_per_second, k.searches_in_flight, k.budget_id, k.compat, old_id);
+    k.expires_at, k.searches_per_second, k.searches_in_flight, k.limits_id, k.compat, old_id);
   update pb.keys f
   set expires_at = least(coalesce(f.expires_at, 'infinity'), now_at + make_interval(secs => grace_seconds))
   where f.id = old_id and f.wallet_id = k.wallet_id;

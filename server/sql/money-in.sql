@@ -129,8 +129,7 @@ end
 $$;
 
 -- Uses the wallets' available money to pay what they owe, with one transfer per wallet. The caller has locked the wallets
--- and calls it whenever money has become available, so that no wallet owes and can spend. The next release drops
--- pb.settle_receivables, which it replaces: see pb.hold_each.
+-- and calls it whenever money has become available, so that no wallet owes and can spend.
 create or replace function pb.settle_debts(wallet_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

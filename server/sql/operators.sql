@@ -19,8 +19,6 @@ begin atomic
   values (p_operator, p_act, p_wallet, p_target, p_reason, p_outcome, p_details);
 end;
 
-drop function if exists pb.operator_credit(text, text, uuid, bigint, text, text, uuid);
-drop function if exists pb.operator_top_up(text, text, uuid, bigint, text, uuid);
 
 -- Deletes an account, see pb.delete_account. Only the owner calls it, for the admin command.
 create or replace function pb.operator_delete_account(
@@ -111,14 +109,27 @@ end;
 -- Figures about the database. The search for the oldest pending hold is bounded, so that it stays cheap when the
 -- sweeper has not run for hours.
 create or replace function pb.operator_health(
-  out oldest_pending_s integer, out swept_at timestamptz, out partition_days integer,
-  out connections integer, out max_connections integer, out bytes bigint
+  out oldest_pending_s integer, out worker_seen_at timestamptz, out worker_crashes integer, out late_tasks text[],
+  out partition_days integer, out connections integer, out max_connections integer, out bytes bigint
 )
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 declare
   since timestamptz;
 begin
-  select w.settled_before, w.swept_at into since, swept_at from pb.sweep_watermark w;
+  worker_seen_at := (select max(t.reported_at) from pb.worker_tasks t);
+  -- Reports come every five seconds, and a worker that stops deletes its row.
+  worker_crashes := (
+    select count(*) from pb.worker_reports r
+    where r.started_at > clock_timestamp() - interval '10 minutes'
+      and r.seen_at < clock_timestamp() - interval '30 seconds'
+  );
+  -- If no worker runs, all tasks are late for that reason. A task that a newer release does not have is not reported.
+  late_tasks := (
+    select coalesce(array_agg(t.task order by t.task), '{}') from pb.worker_tasks t
+    where t.reported_at > clock_timestamp() - interval '5 minutes'
+      and t.succeeded_at < clock_timestamp() - t.max_age_s * interval '1 second'
+  );
+  select w.settled_before into since from pb.sweep_watermark w;
   oldest_pending_s := (
     select extract(epoch from clock_timestamp() - min(s.held_at))
     from (

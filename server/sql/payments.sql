@@ -37,7 +37,6 @@ $$;
 -- Opens a top-up, or returns the one that this Idempotency-Key opened. The card is saved only if the owner has set up
 -- automatic top-ups. customer_id is the wallet's customer at the processor, if there is one yet.
 -- During a rotation of the secret, the Idempotency-Key is also looked up under the other versions.
-drop function if exists pb.begin_top_up(uuid, bigint, bytea, bytea);
 create or replace function pb.begin_top_up(
   new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea,
   other_keys bytea[] default '{}', other_fingerprints bytea[] default '{}'

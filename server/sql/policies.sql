@@ -14,10 +14,13 @@ create policy own_transfers on pb.transfers for select to pennyblack_tenant
 create policy own_keys on pb.keys for select to pennyblack_tenant
   using (wallet_id = (select pb.own_wallet()));
 
-create policy own_key_budgets on pb.key_budgets for select to pennyblack_tenant
+create policy own_budgets on pb.budgets for select to pennyblack_tenant
   using (wallet_id = (select pb.own_wallet()));
 
-create policy own_runs on pb.run_budgets for select to pennyblack_tenant
+create policy own_key_limits on pb.key_limit_budgets for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
+create policy own_windows on pb.budget_windows for select to pennyblack_tenant
   using (wallet_id = (select pb.own_wallet()));
 
 create policy own_searches on pb.searches for select to pennyblack_tenant
@@ -75,9 +78,9 @@ create policy reconciled_searches on pb.searches for select to pennyblack_worker
 
 create policy reconciled_keys on pb.keys for select to pennyblack_worker using (true);
 
-create policy reconciled_key_budgets on pb.key_budgets for select to pennyblack_worker using (true);
+create policy reconciled_budgets on pb.budgets for select to pennyblack_worker using (true);
 
-create policy reconciled_runs on pb.run_budgets for select to pennyblack_worker using (true);
+create policy reconciled_windows on pb.budget_windows for select to pennyblack_worker using (true);
 
 create policy reconciled_usage_hours on pb.usage_hours for select to pennyblack_worker using (true);
 

@@ -60,3 +60,37 @@ begin
   );
 end
 $$;
+
+-- Usage by end user of the wallet in [p_from, p_to): of the given end users, or of all after a position, in the order of the
+-- primary key and at most max_rows. Security definer, because behind row-level security the index is not used for columns
+-- whose comparison is not leakproof (enum and text), and a page would read all end users of the range.
+create or replace function pb.own_end_user_usage(
+  p_from date, p_to date, p_end_users text[], after_day date, after_mode pb.key_mode, after_end_user text, max_rows bigint
+)
+returns table (day date, mode pb.key_mode, end_user text, searches bigint, charged_micros bigint)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
+set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+begin
+  if p_end_users is null then
+    return query
+    select u.day, u.mode, u.end_user, u.searches, u.charged_micros from pb.usage_end_users u
+    where u.wallet_id = (select pb.own_wallet()) and u.day >= p_from and u.day < p_to and u.searches > 0
+      and (u.day, u.mode, u.end_user) > (coalesce(after_day, p_from - 1), coalesce(after_mode, 'test'), coalesce(after_end_user, ''))
+    order by u.day, u.mode, u.end_user limit max_rows;
+  else
+    -- OFFSET 0 forces an index look-up per end user, mode and day.
+    return query
+    select u.day, u.mode, u.end_user, u.searches, u.charged_micros
+    from generate_series(0, p_to - p_from - 1) days
+    cross join unnest(array['live', 'test']::pb.key_mode[]) m
+    cross join unnest(p_end_users) e
+    cross join lateral (
+      select f.day, f.mode, f.end_user, f.searches, f.charged_micros from pb.usage_end_users f
+      where f.wallet_id = (select pb.own_wallet()) and f.day = p_from + days and f.mode = m and f.end_user = e
+        and f.searches > 0 offset 0
+    ) u;
+  end if;
+end
+$$;

@@ -1,11 +1,13 @@
 -- Ends of a hold without a charge: pending -> released | expired. A final state never changes.
 
--- Ends pending searches without a charge and returns what they held: to the wallet, which first pays what it owes, to the
--- key budget for the periods the hold was counted in, to the end user's limit and to the run. A test search returns play
--- money to the latter three.
+-- Ends pending searches without a charge and returns what they held: to the wallet, which first pays what it owes, and to the
+-- windows they were counted in. A window that was replaced since has another id and does not change. A test search returns play
+-- money to its windows.
 -- It also deletes the idempotency claim, so that a retry can run. Every search that ends here gets an outcome, which the
 -- index searches_unpaid needs. The caller has locked the wallets; a search of another wallet is skipped. Returns the number
 -- of searches that ended.
+--
+-- Rows are found by "= any (array)" or by look-ups with OFFSET 0: see pb.read_hold_facts.
 create or replace function pb.settle_unpaid(
   search_ids uuid[], wallet_ids uuid[], last_state pb.search_state, now_at timestamptz,
   held_until timestamptz default 'infinity'
@@ -13,9 +15,9 @@ create or replace function pb.settle_unpaid(
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   ended integer;
+  live_wallets uuid[];
   debtors uuid[];
-  test_runs uuid[];
-  end_user_budgets uuid[];
+  windows bigint[];
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
 begin
@@ -26,53 +28,30 @@ begin
       and coalesce((s.id, s.wallet_id) in (select * from unnest(search_ids, wallet_ids)), false)
       and s.state = 'pending' and s.expires_at <= held_until
     returning s.*
-  ), wallet_back as (
-    update pb.wallets w set held_micros = w.held_micros - back.micros
-    from (select wallet_id, sum(price_micros)::bigint as micros from settled group by wallet_id) back
-    where w.id = back.wallet_id
-    returning w.id, w.owed_micros
-  ), key_budget_back as (
-    update pb.key_budgets b
-    set total_spent_micros = b.total_spent_micros - back.total,
-        day_spent_micros = b.day_spent_micros - back.of_day,
-        month_spent_micros = b.month_spent_micros - back.of_month
-    from (
-      select s.key_budget_id as id,
-        sum(p.micros)::bigint as total,
-        coalesce(sum(p.micros) filter (where pb.utc_day(s.held_at) = k.day), 0)::bigint as of_day,
-        coalesce(sum(p.micros) filter (where pb.utc_month(s.held_at) = k.month), 0)::bigint as of_month
-      from settled s join pb.key_budgets k on k.id = s.key_budget_id
-      cross join lateral (
-        select case s.mode when 'test' then pb.price_micros() else s.price_micros end as micros
-      ) p
-      group by s.key_budget_id
-    ) back
-    where b.id = back.id
-  ), run_back as (
-    update pb.run_budgets r set spent_micros = r.spent_micros - back.micros
-    from (
-      select run_budget_id as id, sum(price_micros)::bigint as micros
-      from settled where run_budget_id is not null and mode = 'live' group by run_budget_id
-    ) back
-    where r.id = back.id
   ), claims_freed as (
     delete from pb.idempotency c using settled s
-    where c.wallet_id = s.wallet_id and c.mode = s.mode and c.key_hmac = s.idempotency_hmac
-      and c.search_id = s.id
+    cross join lateral (
+      select f.ctid as place from pb.idempotency f
+      where f.wallet_id = s.wallet_id and f.mode = s.mode and f.key_hmac = s.idempotency_hmac and f.search_id = s.id
+      offset 0
+    ) claim
+    where c.ctid = claim.place
   )
-  select count(*)::integer, (select array_agg(b.id) from wallet_back b where b.owed_micros > 0),
-    array_agg(run_budget_id) filter (where run_budget_id is not null and mode = 'test'),
-    array_agg(end_user_budget_id) filter (where end_user_budget_id is not null)
-  into ended, debtors, test_runs, end_user_budgets from settled;
-  if test_runs is not null then
-    update pb.test_run_budgets r set spent_micros = r.spent_micros - back.micros
-    from (select id, count(*) * pb.price_micros() as micros from unnest(test_runs) id group by id) back
-    where r.id = back.id;
-  end if;
-  if end_user_budgets is not null then
-    update pb.end_user_budgets e set spent_micros = e.spent_micros - back.micros
-    from (select id, count(*) * pb.price_micros() as micros from unnest(end_user_budgets) id group by id) back
-    where e.id = back.id;
+  select count(*)::integer, array_agg(s.wallet_id) filter (where s.price_micros > 0),
+    (select array_agg(w.id) from settled f cross join lateral unnest(f.window_ids) as w (id))
+  into ended, live_wallets, windows from settled s;
+
+  with wallet_back as (
+    update pb.wallets w
+    set held_micros = w.held_micros - cardinality(array_positions(live_wallets, w.id)) * pb.price_micros()
+    where w.id = any (live_wallets)
+    returning w.id, w.owed_micros
+  )
+  select array_agg(b.id) into debtors from wallet_back b where b.owed_micros > 0;
+  if windows is not null then
+    update pb.budget_windows w
+    set spent_micros = w.spent_micros - cardinality(array_positions(windows, w.id)) * pb.price_micros()
+    where w.id = any (windows);
   end if;
   if debtors is not null then
     perform pb.settle_debts(debtors);
@@ -83,9 +62,6 @@ $$;
 
 -- Releases the holds of searches that failed, and records why. skip_locked and lock_wait_ms: see pb.hold. The state of a
 -- skipped search is 'busy'.
-drop function if exists pb.release(uuid[], uuid[], text[]);
-drop function if exists pb.release(uuid[], uuid[], text[], boolean, integer);
-drop function if exists pb.release(uuid[], uuid[], text[], boolean, integer, integer);
 create or replace function pb.release(
   search_ids uuid[], wallet_ids uuid[], outcomes text[] default null, skip_locked boolean default false,
   lock_wait_ms integer default null, expected_timeline text default null

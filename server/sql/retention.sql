@@ -1,5 +1,5 @@
 -- Retention: old days leave the database while the books stay provable. Closing a day saves its totals per wallet and
--- budget in the transaction that moves the boundary; from then on its rows no longer count, whether they still exist or
+-- window in the transaction that moves the boundary; from then on its rows no longer count, whether they still exist or
 -- not, so that dropping a partition needs no lock that a search would wait for.
 
 -- The first id that is not archived.
@@ -22,7 +22,7 @@ begin
   perform from pb.retention for update;
   retained := pb.retained_since();
   fault := case
-    -- Budgets count by month, and a month can have 31 days.
+    -- Windows last up to a month, and a month can have 31 days.
     when p_day > pb.utc_day(clock_timestamp()) - 35 then 'it is younger than 35 days'
     when first_id < retained then 'it is closed already'
     when exists (select from pb.searches s where s.id >= retained and s.id < first_id)
@@ -49,13 +49,14 @@ begin
   on conflict (wallet_id, kind, from_account, to_account) do update
   set transfers = o.transfers + excluded.transfers, amount_micros = o.amount_micros + excluded.amount_micros;
 
-  insert into pb.budget_openings as o (budget_id, amount_micros)
-  select s.key_budget_id, sum(s.price_micros)::bigint
+  insert into pb.window_openings as o (window_id, micros)
+  select w.id, sum(s.price_micros)::bigint
   from pb.searches s
-  where s.id >= first_id and s.id < next_id and s.key_budget_id is not null and s.state = 'captured'
-    and s.price_micros > 0
-  group by 1
-  on conflict (budget_id) do update set amount_micros = o.amount_micros + excluded.amount_micros;
+  cross join lateral unnest(s.window_ids) as n (id)
+  join pb.budget_windows w on w.id = n.id and w.resets_at is null
+  where s.id >= first_id and s.id < next_id and s.state = 'captured' and s.price_micros > 0
+  group by w.id
+  on conflict (window_id) do update set micros = o.micros + excluded.micros;
 
   insert into pb.closed_days values
     (p_day, archived_searches, archived_transfers, searches_sum, transfers_sum, clock_timestamp());

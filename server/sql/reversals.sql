@@ -34,7 +34,6 @@ $$;
 
 -- Takes a payment back: the available part from the wallet, which owes the rest. Takes nothing if an operator has corrected
 -- the payment; a dispute suspends the wallet in any case.
-drop function if exists pb.debit_reversal(text, uuid, text, bigint);
 create or replace function pb.debit_reversal(p_reversal text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -89,7 +88,6 @@ $$;
 
 -- The processor returned the money: credits what the reversal took to the wallet, which first pays what it owes. The rest pays
 -- debt that was written off, which is owed again for that, before the customer gets it.
-drop function if exists pb.credit_reinstatement(text, uuid, bigint);
 create or replace function pb.credit_reinstatement(p_reversal text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -130,7 +128,6 @@ $$;
 
 -- Applies the processor's report of a refund or dispute, in whatever order reports arrive. With paid_top_up, the payment
 -- is booked first, in the same transaction: its report may not have arrived yet.
-drop function if exists pb.reverse_payment(text, text, text, text, text, bigint, text);
 create or replace function pb.reverse_payment(
   p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text,
   paid_top_up uuid default null, paid_micros bigint default null, paid_receipt text default null

@@ -26,7 +26,7 @@ grant execute on function pb.read_identity
     pennyblack_worker;
 
 grant execute on function
-  pb.hold, pb.capture, pb.release, pb.find_principals, pb.find_keys, pb.changed_keys, pb.record_key_uses, pb.write_tally,
+  pb.hold, pb.capture, pb.release, pb.find_principals, pb.changed_keys, pb.record_key_uses, pb.write_tally,
   pb.read_schema_version, pb.report_secrets
   to pennyblack_ledger;
 
@@ -34,8 +34,8 @@ grant execute on function
   pb.own_wallet, pb.utc_day, pb.utc_month,
   pb.label_own_account, pb.create_own_key, pb.change_own_key, pb.rotate_own_key, pb.revoke_own_key,
   pb.create_end_user_key, pb.set_end_user_ids,
-  pb.usage_as_of, pb.searches_listed_since, pb.own_search_ids, pb.own_version, pb.own_top_up_entry,
-  pb.own_proof,
+  pb.usage_as_of, pb.searches_listed_since, pb.own_search_ids, pb.own_end_user_usage, pb.own_version,
+  pb.own_top_up_entry, pb.own_proof,
   pb.set_alerts, pb.create_webhook, pb.change_webhook, pb.delete_webhook, pb.rotate_webhook_secret, pb.test_webhook,
   pb.replay_delivery,
   pb.begin_top_up, pb.record_checkout, pb.record_customer, pb.set_auto_top_up, pb.delete_auto_top_up
@@ -51,7 +51,7 @@ grant execute on function
 grant execute on function
   pb.operator_refund, pb.operator_suspend, pb.operator_revoke_key, pb.operator_health,
   pb.operator_adjust, pb.operator_transfer, pb.operator_decide_adjustment, pb.operator_close_notice, pb.operator_accept_database,
-  pb.close_month, pb.trial_balance, pb.find_principals, pb.find_keys, pb.read_schema_version, pb.usage_as_of,
+  pb.close_month, pb.trial_balance, pb.find_principals, pb.read_schema_version, pb.usage_as_of,
   pb.webhook_lag
   to pennyblack_operator;
 
@@ -68,22 +68,21 @@ grant execute on function
   pb.read_schema_version, pb.sweep, pb.roll_up_usage, pb.recount_usage, pb.usage_as_of, pb.make_partitions,
   pb.partition_days_ahead, pb.dispatch_events, pb.claim_deliveries, pb.return_delivery, pb.finish_delivery,
   pb.webhook_lag, pb.claim_alert_emails, pb.finish_alert_email, pb.claim_sign_in_emails, pb.finish_sign_in_email,
-  pb.delete_expired_answers, pb.delete_expired_runs, pb.delete_old_end_users, pb.delete_old_events, pb.delete_expired_sign_ins,
+  pb.delete_expired_answers, pb.delete_ended_windows, pb.delete_old_end_users, pb.delete_old_events, pb.delete_expired_sign_ins,
   pb.prunable_partitions, pb.find_test_wallet, pb.delete_test_searches, pb.save_reconciliation,
-  pb.prepare_hour, pb.close_hour, pb.sign_hour, pb.sign_day, pb.report_secrets,
+  pb.prepare_hour, pb.close_hour, pb.sign_hour, pb.sign_day, pb.report_secrets, pb.report_worker,
   pb.trial_balance, pb.retained_since, pb.price_micros, pb.utc_day, pb.utc_month, pb.uuid_floor
   to pennyblack_worker;
 
 -- Columns that a tenant can read. The digest of a key and the secret of a webhook are not among them.
 revoke all on
-  pb.wallets, pb.transfers, pb.keys, pb.key_budgets, pb.run_budgets, pb.searches, pb.usage_hours, pb.usage_days,
-  pb.events, pb.webhook_endpoints, pb.webhook_deliveries, pb.top_ups, pb.payment_customers, pb.auto_top_ups,
-  pb.receivables, pb.reversals, pb.payment_notices, pb.audit_log, pb.reconciliations, pb.upstream_days,
+  pb.wallets, pb.transfers, pb.keys, pb.budgets, pb.key_limits, pb.key_limit_budgets, pb.budget_windows, pb.searches,
+  pb.usage_hours, pb.usage_days, pb.events, pb.webhook_endpoints, pb.webhook_deliveries, pb.top_ups, pb.payment_customers, pb.auto_top_ups,
+  pb.reversals, pb.payment_notices, pb.audit_log, pb.reconciliations, pb.upstream_days,
   pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls, pb.accounts, pb.people, pb.members, pb.payments,
-  pb.refunds, pb.idempotency, pb.openings, pb.budget_openings, pb.retention, pb.usage_watermark,
+  pb.refunds, pb.idempotency, pb.openings, pb.window_openings, pb.retention, pb.usage_watermark,
   pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days, pb.wallet_hours, pb.wallet_checkpoints,
-  pb.budget_checkpoints, pb.run_checkpoints, pb.closed_months, pb.secret_state, pb.secret_reports,
-  pb.end_user_budgets, pb.end_user_settings, pb.usage_end_users, pb.identities, pb.app_settings, pb.connected_apps
+  pb.window_checkpoints, pb.closed_months, pb.secret_state, pb.secret_reports, pb.end_user_settings, pb.usage_end_users, pb.identities, pb.app_settings, pb.connected_apps
   from pennyblack_ledger, pennyblack_tenant, pennyblack_payments, pennyblack_operator, pennyblack_people,
     pennyblack_worker;
 
@@ -94,17 +93,15 @@ grant select (
 grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
   on pb.transfers to pennyblack_tenant;
 grant select (
-  id, wallet_id, mode, name, start, scopes, allowed_ips, searches_per_second, searches_in_flight, budget_id, compat,
+  id, wallet_id, mode, name, start, scopes, allowed_ips, searches_per_second, searches_in_flight, limits_id, compat,
   expires_at, revoked_at, revoked_reason, rotated_from, last_used_at, created_at
 ) on pb.keys to pennyblack_tenant;
+grant select (id, wallet_id, mode, amount_micros, period, per_end_user) on pb.budgets to pennyblack_tenant;
+grant select (limits_id, wallet_id, budget_id) on pb.key_limit_budgets to pennyblack_tenant;
+grant select (id, wallet_id, mode, budget_id, subject, limit_micros, spent_micros, opened_at, resets_at)
+  on pb.budget_windows to pennyblack_tenant;
 grant select (
-  id, wallet_id, total_limit_micros, day_limit_micros, month_limit_micros, total_spent_micros, day, day_spent_micros,
-  month, month_spent_micros, end_user_limit_micros, end_user_period
-) on pb.key_budgets to pennyblack_tenant;
-grant select (wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
-  on pb.run_budgets to pennyblack_tenant;
-grant select (
-  id, wallet_id, key_id, mode, state, price_micros, held_at, settled_at, run_budget_id, category, outcome, end_user
+  id, wallet_id, key_id, mode, state, price_micros, held_at, settled_at, window_ids, category, outcome, end_user
 ) on pb.searches to pennyblack_tenant;
 grant select (wallet_id, hour, key_id, mode, category, outcome, was_held, searches, charged_micros)
   on pb.usage_hours to pennyblack_tenant;
@@ -128,7 +125,6 @@ grant select (wallet_id, customer_id) on pb.payment_customers to pennyblack_tena
 grant select (
   wallet_id, threshold_micros, amount_micros, day_cap_micros, month_cap_micros, declines, next_attempt_at, off_at
 ) on pb.auto_top_ups to pennyblack_tenant;
-grant select (wallet_id, owed_micros) on pb.receivables to pennyblack_tenant;
 
 grant select (id, suspended_at) on pb.wallets to pennyblack_payments;
 grant select (id, wallet_id, kind, status, checkout_id, payment_id, amount_micros, created_at, expires_at, settled_at)
@@ -164,10 +160,10 @@ grant select on
 
 -- What reconciliation compares, and where to send alerts. No digest of a key, secret or session.
 grant select on
-  pb.wallets, pb.transfers, pb.searches, pb.key_budgets, pb.run_budgets, pb.end_user_budgets, pb.payments, pb.refunds,
-  pb.receivables, pb.reversals, pb.openings, pb.budget_openings, pb.retention, pb.usage_hours, pb.usage_days,
+  pb.wallets, pb.transfers, pb.searches, pb.budgets, pb.budget_windows, pb.payments, pb.refunds,
+  pb.reversals, pb.openings, pb.window_openings, pb.retention, pb.usage_hours, pb.usage_days,
   pb.usage_watermark, pb.reconciliations, pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days,
-  pb.wallet_hours, pb.wallet_checkpoints, pb.budget_checkpoints, pb.run_checkpoints, pb.closed_months, pb.audit_log
+  pb.wallet_hours, pb.wallet_checkpoints, pb.window_checkpoints, pb.closed_months, pb.audit_log
   to pennyblack_worker;
 grant select (id, wallet_id) on pb.keys to pennyblack_worker;
 grant select (id, deleted_at) on pb.accounts to pennyblack_worker;

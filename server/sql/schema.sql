@@ -33,6 +33,19 @@ CREATE TYPE pb.search_state AS ENUM (
     'expired'
 );
 
+CREATE TYPE pb.spending AS (
+	kind text,
+	id bigint,
+	wallet_id uuid,
+	mode pb.key_mode,
+	budget_id uuid,
+	subject text,
+	max_micros bigint,
+	spent_micros bigint,
+	resets_at timestamp with time zone,
+	taken_micros bigint
+);
+
 CREATE TYPE pb.transfer_kind AS ENUM (
     'capture',
     'refund',
@@ -86,7 +99,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.add_to_budgets(p_hour timestamp with time zone, first_id uuid, last_id uuid) RETURNS void
+CREATE FUNCTION pb.add_to_windows(p_hour timestamp with time zone, first_id uuid, last_id uuid) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -94,31 +107,17 @@ CREATE FUNCTION pb.add_to_budgets(p_hour timestamp with time zone, first_id uuid
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
     AS $$
-declare
-  v_day date := pb.utc_day(p_hour);
-  v_month date := pb.utc_month(p_hour);
 begin
-  with spent as materialized (
-    select s.key_budget_id as budget_id, s.run_budget_id as run_id, sum(s.price_micros)::bigint as micros
-    from pb.searches s
-    where s.id >= first_id and s.id < last_id and s.held_at >= p_hour and s.held_at < p_hour + interval '1 hour'
-      and s.state = 'captured' and s.price_micros > 0 and (s.key_budget_id is not null or s.run_budget_id is not null)
-    group by 1, 2
-  ), budgets as (
-    insert into pb.budget_checkpoints as c (budget_id, total_micros, day, day_micros, month, month_micros)
-    select s.budget_id, sum(s.micros), v_day, sum(s.micros), v_month, sum(s.micros)
-    from spent s where s.budget_id is not null group by s.budget_id
-    on conflict (budget_id) do update
-    set total_micros = c.total_micros + excluded.total_micros, day = excluded.day, month = excluded.month,
-        day_micros = excluded.day_micros + case when c.day = excluded.day then c.day_micros else 0 end,
-        month_micros = excluded.month_micros + case when c.month = excluded.month then c.month_micros else 0 end
-  )
-  insert into pb.run_checkpoints as c (run_id, micros)
-  select s.run_id, sum(s.micros) from spent s where s.run_id is not null group by s.run_id
-  on conflict (run_id) do update set micros = c.micros + excluded.micros;
+  insert into pb.window_checkpoints as c (window_id, micros)
+  select w.id, sum(s.price_micros)::bigint
+  from pb.searches s cross join lateral unnest(s.window_ids) as w (id)
+  where s.id >= first_id and s.id < last_id and s.held_at >= p_hour and s.held_at < p_hour + interval '1 hour'
+    and s.state = 'captured' and s.price_micros > 0
+  group by w.id
+  on conflict (window_id) do update set micros = c.micros + excluded.micros;
 
-  -- A run that has expired is deleted, or gets a new id when it is opened again.
-  delete from pb.run_checkpoints c where not exists (select from pb.run_budgets r where r.id = c.run_id);
+  -- A window that has ended is deleted, or replaced under a new id.
+  delete from pb.window_checkpoints c where not exists (select from pb.budget_windows w where w.id = c.window_id);
 end
 $$;
 
@@ -241,8 +240,7 @@ begin
       - coalesce(sum(o.amount_micros) filter (where o.to_account = 'receivable'), 0),
     decode(repeat('00', 32), 'hex')
   from pb.openings o group by o.wallet_id;
-  insert into pb.budget_checkpoints
-  select o.budget_id, o.amount_micros, '-infinity', 0, '-infinity', 0 from pb.budget_openings o;
+  insert into pb.window_checkpoints select o.window_id, o.micros from pb.window_openings o;
 
   update pb.ledger_watermark
   set closed_before = least(p_due, date_trunc('hour', pb.uuid_time(first_id), 'utc')) - interval '25 hours',
@@ -533,7 +531,7 @@ CREATE TABLE pb.keys (
     allowed_ips cidr[],
     searches_per_second integer DEFAULT 1000 NOT NULL,
     searches_in_flight integer DEFAULT 1000 NOT NULL,
-    budget_id uuid,
+    limits_id uuid,
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -595,6 +593,7 @@ declare
   last_id uuid := first_id;
   now_at timestamptz;
   captured_now integer;
+  paid uuid[];  -- the wallet of each live search
   price bigint;
   busy_ids uuid[];
 begin
@@ -677,22 +676,26 @@ begin
       )
     end
     from captured p
-    where p.idempotency_hmac is not null
-      and c.wallet_id = p.wallet_id and c.mode = p.mode and c.key_hmac = p.idempotency_hmac
-      and c.search_id = p.id
-  ), charged as (
-    update pb.wallets w
-    set debited_micros = w.debited_micros + paid.micros, held_micros = w.held_micros - paid.micros
-    from (select wallet_id, sum(price_micros)::bigint as micros from captured group by wallet_id) paid
-    where w.id = paid.wallet_id and paid.micros > 0
+    cross join lateral (
+      select f.ctid as place from pb.idempotency f
+      where f.wallet_id = p.wallet_id and f.mode = p.mode and f.key_hmac = p.idempotency_hmac and f.search_id = p.id
+      offset 0
+    ) claim
+    where c.ctid = claim.place
   )
-  select count(*) into captured_now from captured;
+  select count(*), array_agg(wallet_id) filter (where price_micros > 0) into captured_now, paid from captured;
+
+  update pb.wallets w
+  set debited_micros = w.debited_micros + cardinality(array_positions(paid, w.id)) * pb.price_micros(),
+    held_micros = w.held_micros - cardinality(array_positions(paid, w.id)) * pb.price_micros()
+  where w.id = any (paid);
 
   -- Usually all of them are captured, and no states need to be read.
   if captured_now = cardinality(search_ids) then
     return query
       select i.item::integer, 'captured', w.credited_micros - w.debited_micros
-      from unnest(wallet_ids) with ordinality as i (wallet_id, item) join pb.wallets w on w.id = i.wallet_id;
+      from unnest(wallet_ids) with ordinality as i (wallet_id, item)
+      cross join lateral (select * from pb.wallets f where f.id = i.wallet_id offset 0) w;
   else
     return query select * from pb.search_states(search_ids, wallet_ids, now_at);
   end if;
@@ -721,7 +724,8 @@ CREATE FUNCTION pb.change_own_key(p_actor uuid, p_key uuid, p_changes jsonb) RET
 declare
   refusal text;
   k pb.keys;
-  limits jsonb;
+  changed pb.keys;
+  wider text;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
   refusal := pb.check_manager(p_actor);
@@ -740,20 +744,23 @@ begin
   then
     return 'budget_without_spending';
   end if;
-
-  if p_changes ?| array['budget', 'end_user_limit'] then
-    select jsonb_build_object(
-      'total', b.total_limit_micros, 'day', b.day_limit_micros, 'month', b.month_limit_micros,
-      'end_user', b.end_user_limit_micros, 'end_user_period', b.end_user_period)
-    into limits from pb.key_budgets b where b.id = k.budget_id and b.wallet_id = k.wallet_id;
-    k.budget_id :=
-      pb.save_key_budget(k.budget_id, k.mode, pb.merge_key_limits(coalesce(limits, '{}'), p_changes));
+  -- Fields that are not in p_changes keep their value.
+  changed := jsonb_populate_record(k, p_changes - '{budget,end_user_limit}'::text[]);
+  wider := pb.find_wider_field(
+    p_actor, k.mode, array(select jsonb_object_keys(p_changes)), changed.allowed_ips, changed.expires_at
+  );
+  if wider is not null then
+    return wider || '_too_wide';
   end if;
 
-  -- Fields that are not in p_changes keep their value.
-  k := jsonb_populate_record(k, p_changes - '{budget,end_user_limit}'::text[]);
-  update pb.keys f set name = k.name, allowed_ips = k.allowed_ips, expires_at = k.expires_at,
-    searches_per_second = k.searches_per_second, searches_in_flight = k.searches_in_flight, budget_id = k.budget_id, compat = k.compat
+  if p_changes ?| array['budget', 'end_user_limit'] then
+    changed.limits_id := pb.save_key_limits(
+      k.wallet_id, k.limits_id, k.mode, pb.merge_key_limits(pb.read_key_limits(k.limits_id), p_changes)
+    );
+  end if;
+  update pb.keys f set name = changed.name, allowed_ips = changed.allowed_ips, expires_at = changed.expires_at,
+    searches_per_second = changed.searches_per_second, searches_in_flight = changed.searches_in_flight,
+    limits_id = changed.limits_id, compat = changed.compat
   where f.id = p_key and f.wallet_id = pb.own_wallet();
   return 'done';
 end
@@ -896,7 +903,7 @@ CREATE FUNCTION pb.claim_alert_emails(max_emails integer) RETURNS TABLE(id uuid,
      v.email_attempts;
 END;
 
-CREATE FUNCTION pb.claim_deliveries(max_deliveries integer, max_per_endpoint integer) RETURNS TABLE(id uuid, claim integer, attempts smallint, endpoint_id uuid, url text, secret bytea, previous_secret bytea, event_id uuid, type text, data jsonb, event_at timestamp with time zone)
+CREATE FUNCTION pb.claim_deliveries(max_deliveries integer, max_per_endpoint integer, max_per_wallet integer) RETURNS TABLE(id uuid, claim integer, attempts smallint, endpoint_id uuid, url text, secret bytea, previous_secret bytea, event_id uuid, type text, data jsonb, event_at timestamp with time zone)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -917,23 +924,36 @@ begin
       where d.state = 'pending' and d.endpoint_id > w.endpoint_id order by d.endpoint_id limit 1
     )
     from waiting w where w.endpoint_id is not null
-  ), due as (
-    select d.id
+  ), endpoints as (
+    select w.endpoint_id, e.wallet_id, busy.claimed, sum(busy.claimed) over (partition by e.wallet_id) as wallet_claimed
     from waiting w
+    join pb.webhook_endpoints e on e.id = w.endpoint_id
     cross join lateral (
-      select max_per_endpoint - count(*) as slots from pb.webhook_deliveries f
+      select count(*) as claimed from pb.webhook_deliveries f
       where f.endpoint_id = w.endpoint_id and f.state = 'pending' and f.due_at <= now_at and f.claimed_until > now_at
-    ) free
+    ) busy
+  ), candidates as (
+    select d.id, n.claimed, n.wallet_id, n.wallet_claimed, d.due_at,
+      n.claimed + row_number() over (partition by n.endpoint_id order by d.due_at, d.id) as turn
+    from endpoints n
     cross join lateral (
       select f.id, f.due_at from pb.webhook_deliveries f
-      where f.endpoint_id = w.endpoint_id and f.state = 'pending' and f.due_at <= now_at
+      where f.endpoint_id = n.endpoint_id and f.state = 'pending' and f.due_at <= now_at
         and (f.claimed_until is null or f.claimed_until <= now_at)
-      order by f.due_at limit greatest(free.slots, 0) for update skip locked
+      order by f.due_at limit greatest(max_per_endpoint - n.claimed, 0)
     ) d
-    order by d.due_at limit max_deliveries
+  ), numbered as (
+    select c.id, c.wallet_claimed + row_number() over (partition by c.wallet_id order by c.turn, c.due_at, c.id) as turn
+    from candidates c
+  ), due as (
+    select n.id from numbered n where n.turn <= max_per_wallet order by n.turn, random() limit max_deliveries
+  ), free as (
+    select d.id from pb.webhook_deliveries d join due on due.id = d.id
+    where d.state = 'pending' and (d.claimed_until is null or d.claimed_until <= now_at)
+    for update of d skip locked
   ), taken as (
     update pb.webhook_deliveries d set claim = d.claim + 1, claimed_until = now_at + interval '1 minute'
-    from due where d.id = due.id
+    from free where d.id = free.id
     returning d.*
   )
   select t.id, t.claim, t.attempts, t.endpoint_id, e.url, e.secret,
@@ -992,7 +1012,7 @@ begin
   perform from pb.retention for update;
   retained := pb.retained_since();
   fault := case
-    -- Budgets count by month, and a month can have 31 days.
+    -- Windows last up to a month, and a month can have 31 days.
     when p_day > pb.utc_day(clock_timestamp()) - 35 then 'it is younger than 35 days'
     when first_id < retained then 'it is closed already'
     when exists (select from pb.searches s where s.id >= retained and s.id < first_id)
@@ -1019,13 +1039,14 @@ begin
   on conflict (wallet_id, kind, from_account, to_account) do update
   set transfers = o.transfers + excluded.transfers, amount_micros = o.amount_micros + excluded.amount_micros;
 
-  insert into pb.budget_openings as o (budget_id, amount_micros)
-  select s.key_budget_id, sum(s.price_micros)::bigint
+  insert into pb.window_openings as o (window_id, micros)
+  select w.id, sum(s.price_micros)::bigint
   from pb.searches s
-  where s.id >= first_id and s.id < next_id and s.key_budget_id is not null and s.state = 'captured'
-    and s.price_micros > 0
-  group by 1
-  on conflict (budget_id) do update set amount_micros = o.amount_micros + excluded.amount_micros;
+  cross join lateral unnest(s.window_ids) as n (id)
+  join pb.budget_windows w on w.id = n.id and w.resets_at is null
+  where s.id >= first_id and s.id < next_id and s.state = 'captured' and s.price_micros > 0
+  group by w.id
+  on conflict (window_id) do update set micros = o.micros + excluded.micros;
 
   insert into pb.closed_days values
     (p_day, archived_searches, archived_transfers, searches_sum, transfers_sum, clock_timestamp());
@@ -1134,7 +1155,7 @@ begin
   from pb.wallet_hours h where h.hour = p_hour
   returning entries, wallets into entries, wallets;
 
-  perform pb.add_to_budgets(p_hour, first_id, last_id);
+  perform pb.add_to_windows(p_hour, first_id, last_id);
   update pb.ledger_watermark set closed_before = next_hour;
 end
 $$;
@@ -1206,9 +1227,9 @@ begin
   if (select count(*) from pb.connected_apps f where f.person_id = v_person) >= 20 or not pb.is_below_key_limit() then
     return 'too_many';
   end if;
-  insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, budget_id)
+  insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, limits_id)
   values (new_key, s.wallet_id, 'live', p_name, 'oauth', new_pepper, new_digest, array['search', 'wallet:read'],
-    pb.save_key_budget(null, 'live', jsonb_build_object('day', s.day_limit_micros)));
+    pb.save_key_limits(s.wallet_id, null, 'live', jsonb_build_object('day', s.day_limit_micros)));
   insert into pb.connected_apps (key_id, wallet_id, person_id, client_id)
   values (new_key, s.wallet_id, v_person, p_client);
   return 'connected';
@@ -1306,29 +1327,31 @@ CREATE FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.key_mod
     AS $$
 declare
   refusal text;
-  new_budget uuid;
-  w record;
+  new_limits uuid;
+  wider text;
+  k pb.keys;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
   refusal := pb.check_manager(p_actor, true);
   if refusal is not null then
     return refusal;
   end if;
-  select * into w from jsonb_to_record(p_options) as r (
-    name text, scopes text[], allowed_ips text[], expires_at timestamptz,
-    searches_per_second integer, searches_in_flight integer, budget jsonb, end_user_limit jsonb,
-    compat jsonb
-  );
-  if not pb.can_grant_scopes(p_actor, w.scopes) then
+  select f.allowed_ips, f.expires_at into k.allowed_ips, k.expires_at
+  from pb.keys f where new_mode = 'mgmt' and f.id = p_actor and f.wallet_id = pb.own_wallet();
+  k := jsonb_populate_record(k, p_options - '{budget,end_user_limit}'::text[]);
+  wider := pb.find_wider_field(p_actor, new_mode, array['allowed_ips', 'expires_at'], k.allowed_ips, k.expires_at);
+  if not pb.can_grant_scopes(p_actor, k.scopes) then
     return 'insufficient_scope';
+  elsif wider is not null then
+    return wider || '_too_wide';
   elsif not pb.is_below_key_limit() then
     return 'key_limit_reached';
   end if;
-  new_budget := pb.save_key_budget(null, new_mode, pb.merge_key_limits('{}', p_options));
+  new_limits := pb.save_key_limits(pb.own_wallet(), null, new_mode, pb.merge_key_limits('{}', p_options));
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, budget_id, compat)
-  values (new_id, pb.own_wallet(), new_mode, w.name, new_start, new_pepper, new_digest, w.scopes,
-    w.allowed_ips::cidr[], w.expires_at, w.searches_per_second, w.searches_in_flight, new_budget, w.compat);
+    searches_per_second, searches_in_flight, limits_id, compat)
+  values (new_id, pb.own_wallet(), new_mode, k.name, new_start, new_pepper, new_digest, k.scopes,
+    k.allowed_ips, k.expires_at, k.searches_per_second, k.searches_in_flight, new_limits, k.compat);
   return 'done';
 end
 $$;
@@ -1440,6 +1463,58 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.decide_hold(i record, claimed bytea, held bigint, spending pb.spending[], numbers integer[], run_max bigint, OUT outcome text, OUT owed_micros bigint, OUT limit_micros bigint, OUT spent_micros bigint, OUT resets_at timestamp with time zone, OUT answer bytea, OUT budgets jsonb) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  own_micros bigint := case when i.holder = i.wallet_id and i.is_held then pb.price_micros() else 0 end;
+  n integer;
+  w pb.spending;
+  full_window pb.spending;
+begin
+  foreach n in array coalesce(numbers, '{}') loop
+    w := spending[n];
+    w.max_micros := coalesce(w.max_micros, run_max);
+    if full_window.kind is null and (w.subject is null or w.taken_micros + pb.price_micros() > w.max_micros) then
+      full_window := w;
+    end if;
+    if w.subject is not null then
+      budgets := coalesce(budgets, '[]') || jsonb_build_object(
+        'limit', w.kind, 'max', w.max_micros::text, 'spent', greatest(w.taken_micros - own_micros, 0)::text,
+        'resetsAt', w.resets_at
+      );
+    end if;
+  end loop;
+
+  outcome := case
+    when i.is_skewed then 'clock_skewed'
+    when i.holder <> i.wallet_id then 'id_taken'
+    when i.holder is not null then case when i.is_held then 'held' else 'lost' end
+    when i.key_fault is not null then i.key_fault
+    when claimed <> i.fingerprint then 'idempotency_key_reused'
+    when i.stored_answer is not null then 'replayed'
+    when claimed is not null then 'idempotency_in_progress'
+    when i.mode = 'live' and pb.price_micros() > i.balance_micros - i.owed_micros then 'insufficient_balance'
+    -- Money on hold pays the debt first when it is released.
+    when i.mode = 'live' and pb.price_micros() > i.balance_micros - held - i.owed_micros then 'balance_reserved'
+    when full_window.kind = 'run' then 'run_budget_spent'
+    when full_window.kind = 'end_user' and full_window.subject is null then 'end_user_required'
+    when full_window.kind = 'end_user' then 'end_user_budget_spent'
+    when full_window.kind is not null then 'key_budget_spent'
+  end;
+  if outcome = 'replayed' then
+    answer := i.stored_answer;
+  elsif outcome = 'insufficient_balance' then
+    owed_micros := i.owed_micros;
+  elsif outcome in ('run_budget_spent', 'end_user_budget_spent', 'key_budget_spent') then
+    limit_micros := full_window.max_micros;
+    spent_micros := full_window.taken_micros;
+    resets_at := full_window.resets_at;
+  end if;
+end
+$$;
+
 CREATE FUNCTION pb.delete_account(p_account uuid, may_forfeit boolean) RETURNS TABLE(outcome text, balance_micros bigint)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1528,6 +1603,32 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.delete_ended_windows(p_limit integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  deleted integer;
+  ended_before timestamptz := clock_timestamp() - interval '1 hour';
+begin
+  with ended as materialized (
+    select w.id from pb.budget_windows w
+    where w.resets_at <= ended_before
+      or exists (select from pb.budgets b where b.id = w.budget_id and b.archived_at <= ended_before)
+    limit p_limit for update skip locked
+  ), opened as (
+    delete from pb.window_openings o using ended where o.window_id = ended.id
+  )
+  delete from pb.budget_windows w using ended where w.id = ended.id;
+  get diagnostics deleted = row_count;
+  delete from pb.budgets b
+  where b.archived_at <= ended_before and not exists (
+    select from pb.budget_windows w where w.wallet_id = b.wallet_id and w.mode = b.mode and w.budget_id = b.id
+  );
+  return deleted;
+end
+$$;
+
 CREATE FUNCTION pb.delete_expired_answers(p_limit integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1544,32 +1645,6 @@ begin
   where c.wallet_id = old.wallet_id and c.mode = old.mode and c.key_hmac = old.key_hmac;
   get diagnostics deleted = row_count;
   return deleted;
-end
-$$;
-
-CREATE FUNCTION pb.delete_expired_runs(p_limit integer) RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  deleted integer;
-  deleted_tests integer;
-begin
-  with over as materialized (
-    select b.id from pb.run_budgets b
-    where b.expires_at <= clock_timestamp() - interval '1 hour'
-    limit p_limit for update skip locked
-  )
-  delete from pb.run_budgets r using over where r.id = over.id;
-  get diagnostics deleted = row_count;
-  with over as materialized (
-    select b.id from pb.test_run_budgets b
-    where b.expires_at <= clock_timestamp() - interval '1 hour'
-    limit p_limit - deleted for update skip locked
-  )
-  delete from pb.test_run_budgets r using over where r.id = over.id;
-  get diagnostics deleted_tests = row_count;
-  return deleted + deleted_tests;
 end
 $$;
 
@@ -1628,26 +1703,18 @@ CREATE FUNCTION pb.delete_old_end_users(p_limit integer) RETURNS integer
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  budgets integer;
-  counts integer;
+  deleted integer;
   today date := pb.utc_day(clock_timestamp());
 begin
   with old as materialized (
-    select b.id from pb.end_user_budgets b
-    where b.resets_at <= clock_timestamp() - interval '1 hour'
-    limit p_limit for update skip locked
-  )
-  delete from pb.end_user_budgets e using old where e.id = old.id;
-  get diagnostics budgets = row_count;
-  with old as materialized (
     select u.wallet_id, u.day, u.mode, u.end_user from pb.usage_end_users u
     where u.day < today - 7 and u.day < today - case u.mode when 'test' then 7 else 90 end
-    limit p_limit - budgets for update skip locked
+    limit p_limit for update skip locked
   )
   delete from pb.usage_end_users u using old
   where (u.wallet_id, u.day, u.mode, u.end_user) = (old.wallet_id, old.day, old.mode, old.end_user);
-  get diagnostics counts = row_count;
-  return budgets + counts;
+  get diagnostics deleted = row_count;
+  return deleted;
 end
 $$;
 
@@ -1721,62 +1788,6 @@ begin
 end
 $$;
 
-CREATE TABLE pb.key_budgets (
-    id uuid NOT NULL,
-    wallet_id uuid NOT NULL,
-    total_limit_micros bigint,
-    day_limit_micros bigint,
-    month_limit_micros bigint,
-    total_spent_micros bigint DEFAULT 0 NOT NULL,
-    day date DEFAULT '-infinity'::date NOT NULL,
-    day_spent_micros bigint DEFAULT 0 NOT NULL,
-    month date DEFAULT '-infinity'::date NOT NULL,
-    month_spent_micros bigint DEFAULT 0 NOT NULL,
-    mode pb.key_mode DEFAULT 'live'::pb.key_mode NOT NULL,
-    end_user_limit_micros bigint,
-    end_user_period text,
-    CONSTRAINT end_user_limit_with_period CHECK ((((end_user_limit_micros IS NULL) AND (end_user_period IS NULL)) OR ((end_user_limit_micros >= 0) AND (end_user_period = ANY (ARRAY['day'::text, 'month'::text]))))),
-    CONSTRAINT key_budgets_day_limit_micros_check CHECK ((day_limit_micros >= 0)),
-    CONSTRAINT key_budgets_day_spent_micros_check CHECK ((day_spent_micros >= 0)),
-    CONSTRAINT key_budgets_month_limit_micros_check CHECK ((month_limit_micros >= 0)),
-    CONSTRAINT key_budgets_month_spent_micros_check CHECK ((month_spent_micros >= 0)),
-    CONSTRAINT key_budgets_total_limit_micros_check CHECK ((total_limit_micros >= 0)),
-    CONSTRAINT key_budgets_total_spent_micros_check CHECK ((total_spent_micros >= 0)),
-    CONSTRAINT management_keys_do_not_spend CHECK ((mode <> 'mgmt'::pb.key_mode))
-)
-WITH (fillfactor='50');
-
-CREATE FUNCTION pb.describe_budget(b pb.key_budgets) RETURNS jsonb
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  today date := pb.utc_day(clock_timestamp());
-  this_month date := pb.utc_month(clock_timestamp());
-  payload jsonb;
-begin
-  select jsonb_build_object(
-    'wallet_id', b.wallet_id, 'currency', 'usd', 'budget_id', b.id, 'key', k.about,
-    'period', p.name, 'limit', pb.usd(p.cap), 'spent', pb.usd(p.spent), 'resets_at', pb.iso_time(p.resets)
-  ) into payload
-  from (values
-    ('total', b.total_limit_micros, b.total_spent_micros, null::timestamptz),
-    ('day', b.day_limit_micros, case when b.day = today then b.day_spent_micros else 0 end,
-      (today + 1)::timestamp at time zone 'utc'),
-    ('month', b.month_limit_micros, case when b.month = this_month then b.month_spent_micros else 0 end,
-      (this_month + interval '1 month') at time zone 'utc')
-  ) as p (name, cap, spent, resets)
-  left join lateral (
-    select pb.describe_key(newest) as about from pb.keys newest
-    where newest.wallet_id = b.wallet_id and newest.budget_id = b.id
-    order by newest.revoked_at is null desc, newest.id desc limit 1
-  ) k on true
-  where p.spent + pb.price_micros() > p.cap and b.mode = 'live'
-  limit 1;
-  return payload;
-end
-$$;
-
 CREATE FUNCTION pb.describe_key(k pb.keys) RETURNS jsonb
     LANGUAGE sql STABLE
     AS $$
@@ -1824,6 +1835,49 @@ begin
 end
 $$;
 
+CREATE TABLE pb.budget_windows (
+    id bigint NOT NULL,
+    wallet_id uuid NOT NULL,
+    mode pb.key_mode NOT NULL,
+    budget_id uuid,
+    subject text NOT NULL,
+    limit_micros bigint,
+    spent_micros bigint NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    resets_at timestamp with time zone,
+    CONSTRAINT budget_windows_limit_micros_check CHECK ((limit_micros >= 0)),
+    CONSTRAINT budget_windows_mode_check CHECK ((mode <> 'mgmt'::pb.key_mode)),
+    CONSTRAINT budget_windows_spent_micros_check CHECK ((spent_micros >= 0)),
+    CONSTRAINT budget_windows_subject_check CHECK ((length(subject) <= 128)),
+    CONSTRAINT run_never_above_max CHECK (((budget_id IS NOT NULL) OR ((limit_micros IS NOT NULL) AND (spent_micros <= limit_micros) AND (resets_at IS NOT NULL))))
+)
+WITH (fillfactor='50');
+
+CREATE FUNCTION pb.describe_window(w pb.budget_windows) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  payload jsonb;
+begin
+  select jsonb_build_object(
+    'wallet_id', w.wallet_id, 'currency', 'usd', 'budget_id', b.id, 'key', k.about, 'period', coalesce(b.period, 'total'),
+    'limit', pb.usd(w.limit_micros), 'spent', pb.usd(w.spent_micros), 'resets_at', pb.iso_time(w.resets_at)
+  ) into payload
+  from pb.budgets b
+  left join lateral (
+    select pb.describe_key(newest) as about
+    from pb.key_limit_budgets l
+    join pb.keys newest on newest.wallet_id = l.wallet_id and newest.limits_id = l.limits_id
+    where l.budget_id = b.id
+    order by newest.revoked_at is null desc, newest.id desc limit 1
+  ) k on true
+  where b.id = w.budget_id and w.mode = 'live' and w.spent_micros + pb.price_micros() > w.limit_micros
+    and coalesce(w.resets_at > clock_timestamp(), true);
+  return payload;
+end
+$$;
+
 CREATE FUNCTION pb.disable_webhook(p_id uuid, reason text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1859,7 +1913,9 @@ begin
       e.created_at := now_at;
       e.data := case
         when e.type = 'key.budget_spent' then (
-          select pb.describe_budget(b) from pb.key_budgets b where b.id = (e.data ->> 'budget_id')::uuid
+          select pb.describe_window(w) from pb.budget_windows w
+          where w.wallet_id = e.wallet_id and w.mode = 'live' and w.budget_id = (e.data ->> 'budget_id')::uuid
+            and w.subject = ''
         )
         else (select pb.describe_wallet(e.type, w) from pb.wallets w where w.id = e.wallet_id)
       end;
@@ -1917,10 +1973,10 @@ CREATE FUNCTION pb.emit_budget_event() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  payload jsonb := pb.describe_budget(new);
+  payload jsonb := pb.describe_window(new);
 begin
   if payload is not null then
-    perform pb.emit_event_hourly(new.wallet_id, new.id, 'key.budget_spent', payload);
+    perform pb.emit_event_hourly(new.wallet_id, new.budget_id, 'key.budget_spent', payload);
   end if;
   return null;
 end
@@ -2095,27 +2151,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.find_keys(digests bytea[]) RETURNS TABLE(digest bytea, id uuid, wallet_id uuid, mode pb.key_mode, scopes text[], allowed_ips text[], searches_per_second integer, searches_in_flight integer, is_revoked boolean, is_expired boolean, is_suspended boolean, has_expiry boolean)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    AS $$
-begin
-  return query
-  select k.digest, k.id, k.wallet_id, k.mode, k.scopes, k.allowed_ips::text[],
-    k.searches_per_second, k.searches_in_flight,
-    k.revoked_at is not null, k.expires_at is not null and k.expires_at <= clock_timestamp(),
-    w.suspended_at is not null, k.expires_at is not null
-  from pb.keys k join pb.wallets w on w.id = k.wallet_id
-  where k.digest = any (digests);
-end
-$$;
-
 CREATE TABLE pb.people (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     email text NOT NULL,
@@ -2217,6 +2252,24 @@ begin
   return found_id;
 end
 $_$;
+
+CREATE FUNCTION pb.find_wider_field(p_actor uuid, p_mode pb.key_mode, p_fields text[], p_networks cidr[], p_expires_at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN (('allowed_ips'::text = ANY (find_wider_field.p_fields)) AND (k.allowed_ips IS NOT NULL) AND ((find_wider_field.p_networks IS NULL) OR (EXISTS ( SELECT
+                FROM unnest(find_wider_field.p_networks) n(n)
+               WHERE (NOT (EXISTS ( SELECT
+                        FROM unnest(k.allowed_ips) own(own)
+                       WHERE ((n.n)::inet <<= (own.own)::inet)))))))) THEN 'allowed_ips'::text
+             WHEN (('expires_at'::text = ANY (find_wider_field.p_fields)) AND (k.expires_at < COALESCE(find_wider_field.p_expires_at, 'infinity'::timestamp with time zone))) THEN 'expires_at'::text
+             ELSE NULL::text
+         END AS "case"
+    FROM pb.keys k
+   WHERE ((find_wider_field.p_mode = 'mgmt'::pb.key_mode) AND (k.id = find_wider_field.p_actor) AND (k.wallet_id = pb.own_wallet()));
+END;
 
 CREATE FUNCTION pb.finish_alert_email(p_event uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
@@ -2368,7 +2421,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, secret_versions smallint[] DEFAULT NULL::smallint[], other_claims bytea[] DEFAULT NULL::bytea[], expected_timeline text DEFAULT NULL::text, end_users text[] DEFAULT NULL::text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
+CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, secret_versions smallint[] DEFAULT NULL::smallint[], other_claims bytea[] DEFAULT NULL::bytea[], expected_timeline text DEFAULT NULL::text, end_users text[] DEFAULT NULL::text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea, budgets jsonb)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -2381,8 +2434,6 @@ CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], id
 #variable_conflict use_column
 declare
   now_at timestamptz;
-  oldest_id uuid;
-  newest_id uuid;
   modes pb.key_mode[];
   busy_ids uuid[];
 begin
@@ -2391,69 +2442,21 @@ begin
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;
   if cardinality(search_ids) = 1 and not sent_before and idempotency_hmacs is null and run_names is null then
-    update pb.wallets w set held_micros = w.held_micros + pb.price_micros()
-    where w.id = case
-        when skip_locked
-        then (select f.id from pb.wallets f where f.id = wallet_ids[1] for no key update skip locked)
-        else wallet_ids[1]
-      end
-      and w.suspended_at is null
-      and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros >= pb.price_micros()
-    returning w.credited_micros - w.debited_micros into balance_micros;
-    if found then
-      -- The wallet is locked now, so the key is read in its final state.
-      now_at := clock_timestamp();
-      insert into pb.searches
-        (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category, end_user)
-      select search_ids[1], k.wallet_id, k.id, 'live', pb.price_micros(), 'pending', now_at,
-        now_at + interval '60 seconds', categories[1], end_users[1]
-      from pb.keys k
-      where k.id = key_ids[1] and k.wallet_id is not distinct from wallet_ids[1] and k.mode = 'live'
-        and k.revoked_at is null and k.budget_id is null and (k.expires_at is null or k.expires_at > now_at)
-        and search_ids[1] between pb.uuid_floor(now_at - interval '1 day') and pb.uuid_floor(now_at + interval '1 day');
-      if found then
-        item := 1;
-        outcome := 'held';
-        return next;
-        return;
-      end if;
-      update pb.wallets w set held_micros = w.held_micros - pb.price_micros() where w.id = wallet_ids[1];
+    balance_micros := pb.hold_one(search_ids[1], wallet_ids[1], key_ids[1], categories[1], end_users[1], skip_locked);
+    if balance_micros is not null then
+      item := 1;
+      outcome := 'held';
+      return next;
+      return;
     end if;
   end if;
-
   if skip_locked then
     busy_ids := pb.lock_free_wallets(wallet_ids);
     if cardinality(busy_ids) > 0 then
-      return query
-        select b.item::integer, 'busy', null::bigint, null::bigint, null::bigint, null::timestamptz, null::bytea
-        from unnest(wallet_ids) with ordinality as b (wallet_id, item) where b.wallet_id = any (busy_ids);
-      return query
-        select free.items[h.item], h.outcome, h.balance_micros, h.limit_micros, h.spent_micros, h.resets_at, h.answer
-        from (
-          select array_agg(b.item::integer order by b.item) as items,
-            array_agg(b.search_id order by b.item) as search_ids, array_agg(b.wallet_id order by b.item) as wallet_ids,
-            array_agg(b.key_id order by b.item) as key_ids, array_agg(b.hmac order by b.item) as hmacs,
-            array_agg(b.fingerprint order by b.item) as fingerprints, array_agg(b.run_name order by b.item) as names,
-            array_agg(b.run_max order by b.item) as maxes, array_agg(b.run_ttl order by b.item) as ttls,
-            array_agg(b.category order by b.item) as categories,
-            array_agg(b.version order by b.item) as versions, array_agg(b.other order by b.item) as others,
-            array_agg(b.end_user order by b.item) as end_users
-          from unnest(
-            search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls,
-            categories, secret_versions, other_claims, end_users
-          ) with ordinality as b (
-            search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, version, other,
-            end_user, item
-          )
-          where b.wallet_id <> all (busy_ids)
-        ) free, pb.hold(
-          free.search_ids, free.wallet_ids, free.key_ids, free.hmacs, free.fingerprints, free.names, free.maxes,
-          free.ttls, free.categories, sent_before,
-          secret_versions => case when secret_versions is not null then free.versions end,
-          other_claims => case when other_claims is not null then free.others end,
-          end_users => case when end_users is not null then free.end_users end
-        ) h
-        where free.items is not null;
+      return query select * from pb.hold_free(
+        busy_ids, search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls,
+        categories, sent_before, secret_versions, other_claims, end_users
+      );
       return;
     end if;
   else
@@ -2461,445 +2464,172 @@ begin
   end if;
   now_at := clock_timestamp();
 
-  if not sent_before
-    and coalesce(num_nonnulls(variadic idempotency_hmacs), 0) + coalesce(num_nonnulls(variadic run_names), 0) = 0
-  then
-    oldest_id := pb.uuid_floor(now_at - interval '1 day');
-    newest_id := pb.uuid_floor(now_at + interval '1 day');
-    with acceptable as (
-      select b.item, b.wallet_id, k.mode,
-        w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros as available
-      from unnest(search_ids, wallet_ids, key_ids) with ordinality as b (search_id, wallet_id, key_id, item)
-      join pb.wallets w on w.id = b.wallet_id
-      join pb.keys k on k.id = b.key_id and k.wallet_id is not distinct from b.wallet_id
-      where w.suspended_at is null and k.mode <> 'mgmt' and k.revoked_at is null and k.budget_id is null
-        and (k.expires_at is null or k.expires_at > now_at)
-        and b.search_id between oldest_id and newest_id
-    )
-    select array_agg(f.mode order by f.item) into modes from acceptable f
-    having count(*) = cardinality(search_ids) and not exists (
-      select from acceptable g where g.mode = 'live'
-      group by g.wallet_id, g.available having count(*) * pb.price_micros() > g.available
-    );
+  if not sent_before then
+    modes := pb.plain_modes(search_ids, wallet_ids, key_ids, idempotency_hmacs, run_names, now_at);
   end if;
   if modes is null then
+    if idempotency_hmacs is not null then
+      select c.* into idempotency_hmacs, fingerprints, secret_versions
+      from pb.prepare_claims(
+        search_ids, wallet_ids, key_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
+      ) c;
+    end if;
     return query select * from pb.hold_each(
       search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories,
-      sent_before, now_at, secret_versions, other_claims, end_users
+      sent_before, now_at, secret_versions, end_users
     );
     return;
   end if;
-
-  update pb.wallets w set held_micros = w.held_micros + taken.micros
-  from (
-    select a.wallet_id, count(*) * pb.price_micros() as micros
-    from unnest(wallet_ids, modes) as a (wallet_id, mode) where a.mode = 'live' group by a.wallet_id
-  ) taken
-  where w.id = taken.wallet_id;
-
-  insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category, end_user)
-  select a.search_id, a.wallet_id, a.key_id, a.mode, case a.mode when 'live' then pb.price_micros() else 0 end,
-    'pending', now_at, now_at + interval '60 seconds', a.category, a.end_user
-  from unnest(search_ids, wallet_ids, key_ids, modes, categories, end_users)
-    as a (search_id, wallet_id, key_id, mode, category, end_user);
-
+  perform pb.write_holds(search_ids, wallet_ids, key_ids, null, null, categories, null, end_users, modes, null, null, now_at);
   return query
-    select b.item::integer, 'held', w.credited_micros - w.debited_micros, null::bigint, null::bigint, null::timestamptz,
-      null::bytea
-    from unnest(wallet_ids) with ordinality as b (wallet_id, item) join pb.wallets w on w.id = b.wallet_id;
+    select b.item::integer, 'held', w.credited_micros - w.debited_micros, null::bigint, null::bigint, null::bigint,
+      null::timestamptz, null::bytea, null::jsonb
+    from unnest(wallet_ids) with ordinality as b (wallet_id, item)
+    cross join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w;
 end
 $$;
 
-CREATE FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], other_claims bytea[], end_users text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea)
+CREATE FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], end_users text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea, budgets jsonb)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
+    AS $$
 #variable_conflict use_column
 declare
-  size integer := cardinality(search_ids);
-  today date;
-  this_month date;
-  -- The id contains the server's time; the sweeper and the partitions rely on it being off by at most a day.
-  oldest_id uuid;
-  newest_id uuid;
-
-  has_claims boolean := cardinality(array_remove(idempotency_hmacs, null)) > 0;
-  -- Servers of releases without versions send fingerprints of scheme 1. Only those of one scheme are compared.
-  v_scheme smallint := case when secret_versions is null then 1 else 2 end;
-  has_runs boolean := cardinality(array_remove(run_names, null)) > 0;
-  has_budgets boolean;
-
-  items refcursor;
-  i record;  -- columns that do not apply to an item are NULL, and NULL comparisons refuse nothing
-  price bigint;
+  i record;
+  n integer;
   this_wallet uuid;
-  balance bigint;
   held bigint;
-  owed bigint;
-  known_ids uuid[];
-  known_wallets uuid[];
-  known_held boolean[];
-  held_by uuid;
-  still_held boolean;
-  claimed bytea;
-  claim_fingerprint bytea[];
-  counted bigint;  -- the price, if this search is held already and therefore counted
-  budget_spent bigint;
-  budget_taken bigint[];
-  run_id uuid[];
-  run_max bigint[];
-  run_expires timestamptz[];
-  run_taken bigint[];
-  -- End users of the batch that have a limit, by budget and id.
-  end_user_names text[] := '{}';
-  end_user_number integer;
-  end_user_id uuid;
-  end_user_spent bigint;
-  period_end timestamptz;
-  end_user_ids uuid[];
-  end_user_resets timestamptz[];
-  end_user_taken bigint[];  -- with the amount spent before the batch
-
-  -- Accepted items, indexed by item number. An item without a mode was not accepted.
-  held_modes pb.key_mode[] := array_fill(null::pb.key_mode, array[size]);
-  held_budgets uuid[] := array_fill(null::uuid, array[size]);
-  held_runs uuid[] := array_fill(null::uuid, array[size]);
-  held_end_users uuid[] := array_fill(null::uuid, array[size]);
-  has_test_runs boolean := false;
+  claims bytea[];  -- fingerprints of accepted items, by claim number
+  spending pb.spending[];
+  item_windows text[];
+  numbers integer[];
+  held_modes pb.key_mode[] := array_fill(null::pb.key_mode, array[cardinality(search_ids)]);
+  held_windows text[] := array_fill(null::text, array[cardinality(search_ids)]);
 begin
-  oldest_id := pb.uuid_floor(now_at - interval '1 day');
-  newest_id := pb.uuid_floor(now_at + interval '1 day');
-
-  has_budgets := exists (select from pb.keys k where k.id = any (key_ids) and k.budget_id is not null);
-  today := pb.utc_day(now_at);
-  this_month := pb.utc_month(now_at);
-  if other_claims is not null then
-    select c.idempotency_hmacs, c.fingerprints, c.secret_versions
-    into idempotency_hmacs, fingerprints, secret_versions
-    from pb.use_existing_claims(
-      wallet_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
-    ) c;
+  if run_names is not null or exists (select from pb.keys k where k.id = any (key_ids) and k.limits_id is not null) then
+    select r.* into spending, item_windows from pb.read_windows(wallet_ids, key_ids, run_names, end_users, now_at) r;
   end if;
-  if has_claims then
-    perform pb.take_over_claims(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, v_scheme, now_at);
-  end if;
-  if sent_before then
-    -- After take_over_claims, which ends searches. EXECUTE plans the query for these ids and prunes partitions.
-    execute 'select array_agg(s.id), array_agg(s.wallet_id), array_agg(s.state = ''pending'' and s.expires_at > $2)
-      from pb.searches s where s.id = any ($1)'
-    into known_ids, known_wallets, known_held using search_ids, now_at;
-  end if;
-  open items no scroll for
-    select b.*, w.id is not null and k.id is not null as known,
-      w.credited_micros - w.debited_micros as balance, w.held_micros as held, w.owed_micros as owed,
-      w.suspended_at is not null as suspended, k.mode, k.revoked_at is not null as revoked,
-      k.expires_at is not null and k.expires_at <= now_at as key_expired,
-      count(*) over (partition by b.search_id) > 1 as is_repeated,
-      case when c.scheme = v_scheme then c.fingerprint when c.scheme is not null then b.fingerprint end
-        as claimed_fingerprint,
-      c.answer as stored_answer,
-      k.budget_id, g.total_limit_micros, g.day_limit_micros, g.month_limit_micros,
-      g.total_spent_micros as total_spent,
-      case when g.day = today then g.day_spent_micros else 0 end as day_spent,
-      case when g.month = this_month then g.month_spent_micros else 0 end as month_spent,
-      g.end_user_limit_micros, g.end_user_period,
-      r.id as open_run, r.max_micros as open_run_max, r.spent_micros as open_run_spent,
-      r.expires_at as open_run_expires,
-      dense_rank() over (order by k.budget_id) as budget_number,
-      dense_rank() over (order by b.wallet_id, k.mode, b.idempotency_hmac) as claim_number,
-      dense_rank() over (order by b.wallet_id, k.mode, b.run_name) as run_number
-    from unnest(
-      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, end_users
-    ) with ordinality as b (
-      search_id, wallet_id, key_id, idempotency_hmac, fingerprint, run_name, run_max, run_ttl, end_user, item
-    )
-    -- OFFSET 0 forces an index look-up per item. With statistics of an empty table, a plain join reads the whole table for
-    -- every item, and the plan stays after the table has grown.
-    left join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w on true
-    left join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k
-      on k.wallet_id = b.wallet_id and k.mode <> 'mgmt'
-    left join lateral (select * from pb.key_budgets f where f.id = k.budget_id offset 0) g on g.wallet_id = b.wallet_id
-    left join lateral (
-      select * from pb.run_budgets f where f.wallet_id = b.wallet_id and f.name = b.run_name offset 0
-    ) r on r.expires_at > now_at
-    left join lateral (
-      select * from pb.idempotency f where f.wallet_id = b.wallet_id and f.key_hmac = b.idempotency_hmac offset 0
-    ) c on c.mode = k.mode and c.claimed_at > now_at - interval '24 hours'
-    order by b.wallet_id, b.item;
-
-  loop
-    fetch items into i;
-    exit when not found;
-    if i.wallet_id is distinct from this_wallet then
-      this_wallet := i.wallet_id;
-      balance := i.balance;
-      held := i.held;
-      owed := i.owed;
-    end if;
+  for i in select * from pb.read_hold_facts(
+    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, sent_before, now_at
+  ) loop
+    held := case when i.wallet_id = this_wallet then held else i.held_micros end;
+    this_wallet := i.wallet_id;
     item := i.item;
-    balance_micros := balance;
-    price := case i.mode when 'live' then pb.price_micros() else 0 end;
-    answer := null;
-    held_by := known_wallets[array_position(known_ids, i.search_id)];
-    still_held := known_held[array_position(known_ids, i.search_id)];
-    if i.is_repeated and held_by is null then
-      select a.wallet_id, true into held_by, still_held
+    balance_micros := i.balance_micros;
+    if i.is_repeated and i.holder is null then
+      select a.wallet_id, true into i.holder, i.is_held
       from unnest(search_ids, wallet_ids, held_modes) as a (search_id, wallet_id, mode)
       where a.search_id = i.search_id and a.mode is not null;
     end if;
-
-    -- Not joined above, because every live search would pay for another table.
-    if i.mode = 'test' and i.run_name is not null then
-      select r.id, r.max_micros, r.spent_micros, r.expires_at
-      into i.open_run, i.open_run_max, i.open_run_spent, i.open_run_expires
-      from pb.test_run_budgets r
-      where r.wallet_id = i.wallet_id and r.name = i.run_name and r.expires_at > now_at;
-    end if;
-
-    counted := case when held_by = i.wallet_id and still_held then pb.price_micros() else 0 end;
-    if i.budget_id is not null then
-      budget_spent := coalesce(budget_taken[i.budget_number], 0) - counted;
-      if i.total_limit_micros is not null then
-        outcome := 'total';
-        limit_micros := i.total_limit_micros;
-        spent_micros := greatest(i.total_spent + budget_spent, 0);
-        resets_at := null;
-        return next;
-      end if;
-      if i.day_limit_micros is not null then
-        outcome := 'day';
-        limit_micros := i.day_limit_micros;
-        spent_micros := greatest(i.day_spent + budget_spent, 0);
-        resets_at := (today + 1)::timestamp at time zone 'utc';
-        return next;
-      end if;
-      if i.month_limit_micros is not null then
-        outcome := 'month';
-        limit_micros := i.month_limit_micros;
-        spent_micros := greatest(i.month_spent + budget_spent, 0);
-        resets_at := (this_month + interval '1 month') at time zone 'utc';
-        return next;
-      end if;
-    end if;
-    end_user_number := null;
-    if i.end_user_limit_micros is not null and i.end_user is not null then
-      period_end := case i.end_user_period
-        when 'day' then (today + 1)::timestamp at time zone 'utc'
-        else (this_month + interval '1 month') at time zone 'utc' end;
-      end_user_number := array_position(end_user_names, i.budget_id || i.end_user);
-      if end_user_number is null then
-        end_user_names := end_user_names || (i.budget_id || i.end_user);
-        end_user_number := cardinality(end_user_names);
-        select e.id, e.spent_micros into end_user_id, end_user_spent
-        from pb.end_user_budgets e
-        where e.key_budget_id = i.budget_id and e.end_user = i.end_user and e.resets_at = period_end;
-        end_user_ids[end_user_number] := coalesce(end_user_id, gen_random_uuid());
-        end_user_resets[end_user_number] := period_end;
-        end_user_taken[end_user_number] := coalesce(end_user_spent, 0);
-      end if;
-      outcome := 'end_user';
-      limit_micros := i.end_user_limit_micros;
-      spent_micros := greatest(end_user_taken[end_user_number] - counted, 0);
-      resets_at := period_end;
-      return next;
-    end if;
-    if i.run_name is not null and i.known then
-      outcome := 'run';
-      limit_micros := coalesce(i.open_run_max, run_max[i.run_number], i.run_max);
-      spent_micros := greatest(coalesce(i.open_run_spent, 0) + coalesce(run_taken[i.run_number], 0) - counted, 0);
-      resets_at := coalesce(i.open_run_expires, run_expires[i.run_number]);
-      return next;
-    end if;
-    limit_micros := null;
-    spent_micros := null;
-    resets_at := null;
-
-    outcome := case
-      when i.search_id < oldest_id or i.search_id > newest_id then 'clock_skewed'
-      when held_by <> i.wallet_id then 'id_taken'
-      when held_by is not null then case when still_held then 'held' else 'lost' end
-      when not i.known then 'api_key_invalid'
-      when i.revoked then 'api_key_revoked'
-      when i.key_expired then 'api_key_expired'
-      when i.suspended then 'account_suspended'
-    end;
-
-    if has_claims and outcome is null then
-      claimed := coalesce(claim_fingerprint[i.claim_number], i.claimed_fingerprint);
-      outcome := case
-        when claimed <> i.fingerprint then 'idempotency_key_reused'
-        when i.stored_answer is not null then 'replayed'
-        when claimed is not null then 'idempotency_in_progress'
-      end;
-      if outcome = 'replayed' then
-        answer := i.stored_answer;
-      end if;
-    end if;
-
-    -- Money on hold pays the debt first when it is released.
-    if outcome is null and price > 0 and price > balance - held - owed then
-      outcome := case when price > balance - owed then 'insufficient_balance' else 'balance_reserved' end;
-      if outcome = 'insufficient_balance' then
-        spent_micros := owed;
-      end if;
-    end if;
-
-    if has_budgets and outcome is null then
-      select 'key_budget_spent', p.cap, p.spent, p.resets
-      into outcome, limit_micros, spent_micros, resets_at
-      from (values
-        (i.total_limit_micros, i.total_spent + coalesce(budget_taken[i.budget_number], 0), null::timestamptz),
-        (i.day_limit_micros, i.day_spent + coalesce(budget_taken[i.budget_number], 0),
-          (today + 1)::timestamp at time zone 'utc'),
-        (i.month_limit_micros, i.month_spent + coalesce(budget_taken[i.budget_number], 0),
-          (this_month + interval '1 month') at time zone 'utc')
-      ) as p (cap, spent, resets)
-      where p.spent + pb.price_micros() > p.cap
-      limit 1;
-    end if;
-
-    if i.end_user_limit_micros is not null and outcome is null then
-      limit_micros := i.end_user_limit_micros;
-      if i.end_user is null then
-        -- Servers of the previous release send no array. They cannot send an end user, nor describe this outcome.
-        outcome := case when end_users is null then 'key_budget_spent' else 'end_user_required' end;
-        spent_micros := limit_micros;
-      elsif end_user_taken[end_user_number] + pb.price_micros() > limit_micros then
-        outcome := 'end_user_budget_spent';
-        spent_micros := end_user_taken[end_user_number];
-        resets_at := end_user_resets[end_user_number];
-      else
-        limit_micros := null;
-      end if;
-    end if;
-
-    if has_runs and outcome is null then
-      limit_micros := coalesce(i.open_run_max, run_max[i.run_number], i.run_max);
-      spent_micros := coalesce(i.open_run_spent, 0) + coalesce(run_taken[i.run_number], 0);
-      if spent_micros + pb.price_micros() > limit_micros then
-        outcome := 'run_budget_spent';
-        resets_at := coalesce(i.open_run_expires, run_expires[i.run_number]);
-      else
-        limit_micros := null;
-        spent_micros := null;
-      end if;
-    end if;
-
+    numbers := ('{' || item_windows[i.item] || '}')::integer[];
+    select d.* into outcome, owed_micros, limit_micros, spent_micros, resets_at, answer, budgets
+    from pb.decide_hold(
+      i, coalesce(claims[i.claim_number], i.claimed_fingerprint), held, spending, numbers, run_maxes[i.item]
+    ) d;
     if outcome is null then
       outcome := 'held';
-      held := held + price;
+      held := held + case i.mode when 'live' then pb.price_micros() else 0 end;
       held_modes[i.item] := i.mode;
-      if has_claims then
-        claim_fingerprint[i.claim_number] := i.fingerprint;
-      end if;
-      if has_budgets then
-        budget_taken[i.budget_number] := coalesce(budget_taken[i.budget_number], 0) + pb.price_micros();
-        held_budgets[i.item] := i.budget_id;
-      end if;
-      if end_user_number is not null then
-        end_user_taken[end_user_number] := end_user_taken[end_user_number] + pb.price_micros();
-        held_end_users[i.item] := end_user_ids[end_user_number];
-      end if;
-      if has_runs then
-        if i.run_name is not null and run_id[i.run_number] is null then
-          run_id[i.run_number] := coalesce(i.open_run, gen_random_uuid());
-          run_max[i.run_number] := coalesce(i.open_run_max, i.run_max);
-          run_expires[i.run_number] := coalesce(i.open_run_expires, now_at + make_interval(secs => i.run_ttl));
+      claims[i.claim_number] := i.fingerprint;
+      foreach n in array coalesce(numbers, '{}') loop
+        -- The first accepted item opens a window.
+        if spending[n].id is null then
+          spending[n].id := nextval('pb.budget_windows_id_seq');
+          if spending[n].kind = 'run' then
+            spending[n].max_micros := run_maxes[i.item];
+            spending[n].resets_at := now_at + make_interval(secs => run_ttls[i.item]);
+          end if;
         end if;
-        run_taken[i.run_number] := coalesce(run_taken[i.run_number], 0) + pb.price_micros();
-        held_runs[i.item] := run_id[i.run_number];
-        has_test_runs := has_test_runs or (i.mode = 'test' and i.run_name is not null);
-      end if;
+        spending[n].taken_micros := spending[n].taken_micros + pb.price_micros();
+        held_windows[i.item] := concat_ws(',', held_windows[i.item], spending[n].id);
+      end loop;
     end if;
     return next;
   end loop;
-  close items;
-
-  update pb.wallets w set held_micros = w.held_micros + taken.micros
-  from (
-    select a.wallet_id, count(*) * pb.price_micros() as micros
-    from unnest(wallet_ids, held_modes) as a (wallet_id, mode) where a.mode = 'live' group by a.wallet_id
-  ) taken
-  where w.id = taken.wallet_id;
-
-  if has_budgets then
-    update pb.key_budgets g
-    set total_spent_micros = g.total_spent_micros + taken.micros,
-        day_spent_micros = taken.micros + case when g.day = today then g.day_spent_micros else 0 end,
-        day = today,
-        month_spent_micros = taken.micros + case when g.month = this_month then g.month_spent_micros else 0 end,
-        month = this_month
-    from (
-      select a.budget_id, count(*) * pb.price_micros() as micros
-      from unnest(held_budgets) as a (budget_id) where a.budget_id is not null group by a.budget_id
-    ) taken
-    where g.id = taken.budget_id;
-  end if;
-
-  if has_runs then
-    -- A conflict is either the open run, which continues, or an expired run of the same name.
-    insert into pb.run_budgets as r (wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
-    select a.wallet_id, a.run_name, a.run, o.run_max, count(*) * pb.price_micros(), now_at, o.run_expires
-    from unnest(wallet_ids, run_names, held_runs, held_modes) as a (wallet_id, run_name, run, mode)
-    join unnest(run_id, run_max, run_expires) as o (run, run_max, run_expires) on o.run = a.run
-    where a.mode = 'live'
-    group by a.wallet_id, a.run_name, a.run, o.run_max, o.run_expires
-    on conflict (wallet_id, name) do update
-    set spent_micros = excluded.spent_micros + case when r.id = excluded.id then r.spent_micros else 0 end,
-        opened_at = case when r.id = excluded.id then r.opened_at else excluded.opened_at end,
-        id = excluded.id, max_micros = excluded.max_micros, expires_at = excluded.expires_at;
-  end if;
-  if has_test_runs then
-    insert into pb.test_run_budgets as r (wallet_id, name, id, max_micros, spent_micros, opened_at, expires_at)
-    select a.wallet_id, a.run_name, a.run, o.run_max, count(*) * pb.price_micros(), now_at, o.run_expires
-    from unnest(wallet_ids, run_names, held_runs, held_modes) as a (wallet_id, run_name, run, mode)
-    join unnest(run_id, run_max, run_expires) as o (run, run_max, run_expires) on o.run = a.run
-    where a.mode = 'test'
-    group by a.wallet_id, a.run_name, a.run, o.run_max, o.run_expires
-    on conflict (wallet_id, name) do update
-    set spent_micros = excluded.spent_micros + case when r.id = excluded.id then r.spent_micros else 0 end,
-        opened_at = case when r.id = excluded.id then r.opened_at else excluded.opened_at end,
-        id = excluded.id, max_micros = excluded.max_micros, expires_at = excluded.expires_at;
-  end if;
-
-  if end_user_ids is not null then
-    -- A conflict is the same period, which continues, or an earlier one.
-    insert into pb.end_user_budgets as e (wallet_id, key_budget_id, end_user, id, spent_micros, resets_at)
-    select a.wallet_id, a.budget_id, a.end_user, a.id, count(*) * pb.price_micros(), o.resets_at
-    from unnest(wallet_ids, held_budgets, end_users, held_end_users) as a (wallet_id, budget_id, end_user, id)
-    join unnest(end_user_ids, end_user_resets) as o (id, resets_at) on o.id = a.id
-    group by a.wallet_id, a.budget_id, a.end_user, a.id, o.resets_at
-    on conflict (key_budget_id, end_user) do update
-    set spent_micros = excluded.spent_micros + case when e.id = excluded.id then e.spent_micros else 0 end,
-        id = excluded.id, resets_at = excluded.resets_at;
-  end if;
-
-  if has_claims then
-    -- A conflict is a claim older than a day, whose answer is no longer guaranteed.
-    insert into pb.idempotency
-      (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, scheme, secret_version)
-    select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at, v_scheme, coalesce(a.secret_version, 1)
-    from unnest(wallet_ids, held_modes, idempotency_hmacs, fingerprints, search_ids, secret_versions)
-      as a (wallet_id, mode, hmac, fingerprint, search_id, secret_version)
-    where a.mode is not null and a.hmac is not null
-    on conflict (wallet_id, mode, key_hmac) do update
-    set fingerprint = excluded.fingerprint, search_id = excluded.search_id, claimed_at = excluded.claimed_at,
-        answer = null, scheme = excluded.scheme, secret_version = excluded.secret_version;
-  end if;
-
-  insert into pb.searches
-    (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at,
-     key_budget_id, run_budget_id, idempotency_hmac, category, end_user, end_user_budget_id)
-  select a.search_id, a.wallet_id, a.key_id, a.mode, case a.mode when 'live' then pb.price_micros() else 0 end,
-    'pending', now_at, now_at + interval '60 seconds', a.budget_id, a.run, a.hmac, a.category, a.end_user,
-    a.end_user_budget
-  from unnest(
-    search_ids, wallet_ids, key_ids, held_modes, held_budgets, held_runs, idempotency_hmacs, categories, end_users,
-    held_end_users
-  ) as a (search_id, wallet_id, key_id, mode, budget_id, run, hmac, category, end_user, end_user_budget)
-  where a.mode is not null;
+  perform pb.write_holds(
+    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, secret_versions, end_users, held_modes,
+    held_windows, spending, now_at
+  );
 end
-$_$;
+$$;
+
+CREATE FUNCTION pb.hold_free(busy_ids uuid[], search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, secret_versions smallint[], other_claims bytea[], end_users text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea, budgets jsonb)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+  return query
+    select b.item::integer, 'busy', null::bigint, null::bigint, null::bigint, null::bigint, null::timestamptz, null::bytea,
+      null::jsonb
+    from unnest(wallet_ids) with ordinality as b (wallet_id, item) where b.wallet_id = any (busy_ids);
+  return query
+    select free.items[h.item], h.outcome, h.balance_micros, h.owed_micros, h.limit_micros, h.spent_micros, h.resets_at,
+      h.answer, h.budgets
+    from (
+      select array_agg(b.item::integer order by b.item) as items,
+        array_agg(b.search_id order by b.item) as search_ids, array_agg(b.wallet_id order by b.item) as wallet_ids,
+        array_agg(b.key_id order by b.item) as key_ids, array_agg(b.hmac order by b.item) as hmacs,
+        array_agg(b.fingerprint order by b.item) as fingerprints, array_agg(b.run_name order by b.item) as names,
+        array_agg(b.run_max order by b.item) as maxes, array_agg(b.run_ttl order by b.item) as ttls,
+        array_agg(b.category order by b.item) as categories,
+        array_agg(b.version order by b.item) as versions, array_agg(b.other order by b.item) as others,
+        array_agg(b.end_user order by b.item) as end_users
+      from unnest(
+        search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls,
+        categories, secret_versions, other_claims, end_users
+      ) with ordinality as b (
+        search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, version, other,
+        end_user, item
+      )
+      where b.wallet_id <> all (busy_ids)
+    ) free, pb.hold(
+      free.search_ids, free.wallet_ids, free.key_ids, free.hmacs, free.fingerprints, free.names, free.maxes,
+      free.ttls, free.categories, sent_before,
+      secret_versions => case when secret_versions is not null then free.versions end,
+      other_claims => case when other_claims is not null then free.others end,
+      end_users => case when end_users is not null then free.end_users end
+    ) h
+    where free.items is not null;
+end
+$$;
+
+CREATE FUNCTION pb.hold_one(p_search uuid, p_wallet uuid, p_key uuid, p_category text, p_end_user text, skip_locked boolean) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  balance bigint;
+  now_at timestamptz;
+begin
+  update pb.wallets w set held_micros = w.held_micros + pb.price_micros()
+  where w.id = case
+      when skip_locked then (select f.id from pb.wallets f where f.id = p_wallet for no key update skip locked)
+      else p_wallet
+    end
+    and w.suspended_at is null
+    and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros >= pb.price_micros()
+  returning w.credited_micros - w.debited_micros into balance;
+  if not found then
+    return null;
+  end if;
+  -- The wallet is locked now, so the key is read in its final state.
+  now_at := clock_timestamp();
+  insert into pb.searches
+    (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category, end_user)
+  select p_search, k.wallet_id, k.id, 'live', pb.price_micros(), 'pending', now_at, now_at + interval '60 seconds',
+    p_category, p_end_user
+  from (select * from pb.keys f where f.id = p_key offset 0) k
+  where k.wallet_id = p_wallet and k.mode = 'live'
+    and k.revoked_at is null and k.limits_id is null and (k.expires_at is null or k.expires_at > now_at)
+    and p_search between pb.uuid_floor(now_at - interval '1 day') and pb.uuid_floor(now_at + interval '1 day');
+  if found then
+    return balance;
+  end if;
+  update pb.wallets w set held_micros = w.held_micros - pb.price_micros() where w.id = p_wallet;
+  return null;
+end
+$$;
 
 CREATE FUNCTION pb.hour_has_rows(p_hour timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -2926,7 +2656,6 @@ $$;
 CREATE TABLE pb.sweep_watermark (
     single_row boolean DEFAULT true NOT NULL,
     settled_before timestamp with time zone NOT NULL,
-    swept_at timestamp with time zone,
     CONSTRAINT sweep_watermark_single_row_check CHECK (single_row)
 );
 
@@ -3208,7 +2937,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) RETURNS text
+CREATE FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_transfer uuid) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3222,7 +2951,7 @@ begin
   elsif (select count(*) from pb.members m where m.person_id = s.person_id and m.role = 'owner') >= 10 then
     return 'too_many';
   end if;
-  perform pb.sign_up(v_email, p_person_name, p_account_name, p_wallet, trial_address, null, null, trial_transfer);
+  perform pb.sign_up(v_email, p_person_name, p_account_name, p_wallet, trial_address, trial_transfer);
   return 'done';
 end
 $$;
@@ -3427,7 +3156,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.operator_health(OUT oldest_pending_s integer, OUT swept_at timestamp with time zone, OUT partition_days integer, OUT connections integer, OUT max_connections integer, OUT bytes bigint) RETURNS record
+CREATE FUNCTION pb.operator_health(OUT oldest_pending_s integer, OUT worker_seen_at timestamp with time zone, OUT worker_crashes integer, OUT late_tasks text[], OUT partition_days integer, OUT connections integer, OUT max_connections integer, OUT bytes bigint) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -3435,7 +3164,20 @@ CREATE FUNCTION pb.operator_health(OUT oldest_pending_s integer, OUT swept_at ti
 declare
   since timestamptz;
 begin
-  select w.settled_before, w.swept_at into since, swept_at from pb.sweep_watermark w;
+  worker_seen_at := (select max(t.reported_at) from pb.worker_tasks t);
+  -- Reports come every five seconds, and a worker that stops deletes its row.
+  worker_crashes := (
+    select count(*) from pb.worker_reports r
+    where r.started_at > clock_timestamp() - interval '10 minutes'
+      and r.seen_at < clock_timestamp() - interval '30 seconds'
+  );
+  -- If no worker runs, all tasks are late for that reason. A task that a newer release does not have is not reported.
+  late_tasks := (
+    select coalesce(array_agg(t.task order by t.task), '{}') from pb.worker_tasks t
+    where t.reported_at > clock_timestamp() - interval '5 minutes'
+      and t.succeeded_at < clock_timestamp() - t.max_age_s * interval '1 second'
+  );
+  select w.settled_before into since from pb.sweep_watermark w;
   oldest_pending_s := (
     select extract(epoch from clock_timestamp() - min(s.held_at))
     from (
@@ -3559,6 +3301,38 @@ begin
       'source', p_source, 'target', p_target, 'target_wallet', p_target_wallet)
   );
   return next;
+end
+$$;
+
+CREATE FUNCTION pb.own_end_user_usage(p_from date, p_to date, p_end_users text[], after_day date, after_mode pb.key_mode, after_end_user text, max_rows bigint) RETURNS TABLE(day date, mode pb.key_mode, end_user text, searches bigint, charged_micros bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+  if p_end_users is null then
+    return query
+    select u.day, u.mode, u.end_user, u.searches, u.charged_micros from pb.usage_end_users u
+    where u.wallet_id = (select pb.own_wallet()) and u.day >= p_from and u.day < p_to and u.searches > 0
+      and (u.day, u.mode, u.end_user) > (coalesce(after_day, p_from - 1), coalesce(after_mode, 'test'), coalesce(after_end_user, ''))
+    order by u.day, u.mode, u.end_user limit max_rows;
+  else
+    -- OFFSET 0 forces an index look-up per end user, mode and day.
+    return query
+    select u.day, u.mode, u.end_user, u.searches, u.charged_micros
+    from generate_series(0, p_to - p_from - 1) days
+    cross join unnest(array['live', 'test']::pb.key_mode[]) m
+    cross join unnest(p_end_users) e
+    cross join lateral (
+      select f.day, f.mode, f.end_user, f.searches, f.charged_micros from pb.usage_end_users f
+      where f.wallet_id = (select pb.own_wallet()) and f.day = p_from + days and f.mode = m and f.end_user = e
+        and f.searches > 0 offset 0
+    ) u;
+  end if;
 end
 $$;
 
@@ -3749,6 +3523,53 @@ CREATE FUNCTION pb.payment_id_of(p_kind text, p_reference text) RETURNS text
          END AS "case";
 END;
 
+CREATE FUNCTION pb.plain_modes(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], run_names text[], now_at timestamp with time zone) RETURNS pb.key_mode[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  oldest_id uuid := pb.uuid_floor(now_at - interval '1 day');
+  newest_id uuid := pb.uuid_floor(now_at + interval '1 day');
+begin
+  if coalesce(num_nonnulls(variadic idempotency_hmacs), 0) + coalesce(num_nonnulls(variadic run_names), 0) > 0 then
+    return null;
+  end if;
+  return (
+    with acceptable as (
+      select b.item, b.wallet_id, k.mode,
+        w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros as available
+      from unnest(search_ids, wallet_ids, key_ids) with ordinality as b (search_id, wallet_id, key_id, item)
+      cross join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w
+      cross join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k
+      where k.wallet_id = b.wallet_id and w.suspended_at is null
+        and k.mode <> 'mgmt' and k.revoked_at is null and k.limits_id is null
+        and (k.expires_at is null or k.expires_at > now_at)
+        and b.search_id between oldest_id and newest_id
+    )
+    select array_agg(f.mode order by f.item) from acceptable f
+    having count(*) = cardinality(search_ids) and not exists (
+      select from acceptable g where g.mode = 'live'
+      group by g.wallet_id, g.available having count(*) * pb.price_micros() > g.available
+    )
+  );
+end
+$$;
+
+CREATE FUNCTION pb.prepare_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], other_claims bytea[], now_at timestamp with time zone, INOUT idempotency_hmacs bytea[], INOUT fingerprints bytea[], INOUT secret_versions smallint[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if other_claims is not null then
+    select c.* into idempotency_hmacs, fingerprints, secret_versions
+    from pb.use_existing_claims(
+      wallet_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
+    ) c;
+  end if;
+  perform pb.take_over_claims(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, now_at);
+end
+$$;
+
 CREATE FUNCTION pb.prepare_hour(p_now timestamp with time zone DEFAULT clock_timestamp(), OUT hour timestamp with time zone, OUT state text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3812,13 +3633,11 @@ CREATE TABLE pb.searches (
     id uuid NOT NULL,
     wallet_id uuid NOT NULL,
     key_id uuid NOT NULL,
-    key_budget_id uuid,
-    run_budget_id uuid,
+    window_ids bigint[],
     idempotency_hmac bytea,
     category text,
     outcome text,
     end_user text,
-    end_user_budget_id uuid,
     CONSTRAINT category_length CHECK ((length(category) <= 32)),
     CONSTRAINT live_searches_cost_the_price CHECK ((price_micros =
 CASE mode
@@ -3899,6 +3718,49 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.read_hold_facts(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], sent_before boolean, now_at timestamp with time zone) RETURNS TABLE(item integer, search_id uuid, wallet_id uuid, mode pb.key_mode, is_skewed boolean, is_repeated boolean, holder uuid, is_held boolean, key_fault text, balance_micros bigint, held_micros bigint, owed_micros bigint, fingerprint bytea, claim_number integer, claimed_fingerprint bytea, stored_answer bytea)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+declare
+  -- The id contains the server's time; the sweeper and the partitions rely on it being off by at most a day.
+  oldest_id uuid := pb.uuid_floor(now_at - interval '1 day');
+  newest_id uuid := pb.uuid_floor(now_at + interval '1 day');
+  known_ids uuid[];
+  known_wallets uuid[];
+  known_held boolean[];
+begin
+  if sent_before then
+    -- EXECUTE plans the query for these ids and prunes partitions.
+    execute 'select array_agg(s.id), array_agg(s.wallet_id), array_agg(s.state = ''pending'' and s.expires_at > $2)
+      from pb.searches s where s.id = any ($1)'
+    into known_ids, known_wallets, known_held using search_ids, now_at;
+  end if;
+  return query
+    select b.item::integer, b.search_id, b.wallet_id, k.mode, b.search_id < oldest_id or b.search_id > newest_id,
+      count(*) over (partition by b.search_id) > 1, known_wallets[array_position(known_ids, b.search_id)],
+      known_held[array_position(known_ids, b.search_id)],
+      case
+        when w.id is null or k.id is null then 'api_key_invalid'
+        when k.revoked_at is not null then 'api_key_revoked'
+        when k.expires_at <= now_at then 'api_key_expired'
+        when w.suspended_at is not null then 'account_suspended'
+      end,
+      w.credited_micros - w.debited_micros, w.held_micros, w.owed_micros, b.fingerprint,
+      dense_rank() over (order by b.wallet_id, k.mode, b.idempotency_hmac)::integer, c.fingerprint, c.answer
+    from unnest(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints) with ordinality
+      as b (search_id, wallet_id, key_id, idempotency_hmac, fingerprint, item)
+    left join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w on true
+    left join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k
+      on k.wallet_id = b.wallet_id and k.mode <> 'mgmt'
+    left join lateral (
+      select * from pb.idempotency f where f.wallet_id = b.wallet_id and f.key_hmac = b.idempotency_hmac offset 0
+    ) c on c.mode = k.mode and c.claimed_at > now_at - interval '24 hours'
+    order by b.wallet_id, b.item;
+end
+$_$;
+
 CREATE FUNCTION pb.read_identity() RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3916,6 +3778,24 @@ begin
       else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end,
     coalesce(history, ''), case when is_replica then 'replica' else 'primary' end,
     (select count(*) from pg_stat_replication));
+end
+$$;
+
+CREATE FUNCTION pb.read_key_limits(p_id uuid) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return (
+    select coalesce(jsonb_object_agg(f.name, f.value), '{}')
+    from pb.key_limit_budgets l
+    cross join lateral (select * from pb.budgets g where g.id = l.budget_id offset 0) b
+    cross join lateral (values
+      (case when b.per_end_user then 'end_user' else coalesce(b.period, 'total') end, to_jsonb(b.amount_micros)),
+      (case when b.per_end_user then 'end_user_period' end, to_jsonb(b.period))
+    ) f (name, value)
+    where l.limits_id = p_id and f.name is not null
+  );
 end
 $$;
 
@@ -4014,6 +3894,57 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.read_windows(wallet_ids uuid[], key_ids uuid[], run_names text[], end_users text[], now_at timestamp with time zone, OUT spending pb.spending[], OUT item_windows text[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  day_end timestamptz := (pb.utc_day(now_at) + 1)::timestamp at time zone 'utc';
+  month_end timestamptz := (pb.utc_month(now_at) + interval '1 month') at time zone 'utc';
+  r record;
+begin
+  for r in
+    select n.item, dense_rank() over (order by n.wallet_id, n.mode, n.budget_id, n.subject) as number,
+      row(
+        n.kind, w.id, n.wallet_id, n.mode, n.budget_id, n.subject, coalesce(n.amount_micros, w.limit_micros),
+        coalesce(w.spent_micros, 0), case when w.id is null then n.ends_at else w.resets_at end, coalesce(w.spent_micros, 0)
+      )::pb.spending as state
+    from (
+      select b.item, b.wallet_id, k.mode, l.*
+      from unnest(wallet_ids, key_ids, run_names, end_users) with ordinality
+        as b (wallet_id, key_id, run_name, end_user, item)
+      cross join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k
+      cross join lateral (
+        select f.position, g.id as budget_id, g.amount_micros, case when g.per_end_user then b.end_user else '' end as subject,
+          case when g.per_end_user then 'end_user' else coalesce(g.period, 'total') end as kind,
+          case g.period when 'day' then day_end when 'month' then month_end end as ends_at
+        from pb.key_limit_budgets f
+        cross join lateral (select * from pb.budgets h where h.id = f.budget_id offset 0) g
+        where f.limits_id = k.limits_id
+        union all
+        select 100, null, null, b.run_name, 'run', null where b.run_name is not null
+        offset 0
+      ) l
+      where k.wallet_id = b.wallet_id and k.mode <> 'mgmt'
+    ) n
+    -- In two parts, because "is not distinct from" uses no index.
+    left join lateral (
+      select * from pb.budget_windows f
+      where f.wallet_id = n.wallet_id and f.mode = n.mode and f.budget_id = n.budget_id and f.subject = n.subject
+      union all
+      select * from pb.budget_windows f
+      where n.budget_id is null and f.wallet_id = n.wallet_id and f.mode = n.mode and f.budget_id is null
+        and f.subject = n.subject
+      offset 0
+    ) w on w.resets_at is null or w.resets_at > now_at
+    order by n.item, n.kind = 'run', n.kind = 'end_user', n.position
+  loop
+    spending[r.number] := r.state;
+    item_windows[r.item] := concat_ws(',', item_windows[r.item], r.number);
+  end loop;
+end
+$$;
+
 CREATE FUNCTION pb.record_checkout(p_top_up uuid, p_checkout text, p_url text, p_end timestamp with time zone) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4105,16 +4036,6 @@ CREATE FUNCTION pb.record_payment_event(p_event text, p_type text, p_wallet uuid
              clock_timestamp() AS clock_timestamp
            WHERE (record_payment_event.p_event IS NOT NULL) ON CONFLICT(event_id) DO NOTHING;
 END;
-
-CREATE FUNCTION pb.record_sweep() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  new.swept_at := clock_timestamp();
-  return new;
-end
-$$;
 
 CREATE FUNCTION pb.records(p_since timestamp with time zone, p_until timestamp with time zone) RETURNS TABLE(at timestamp with time zone, line text)
     LANGUAGE sql STABLE
@@ -4375,6 +4296,19 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.remove_budget(p_limits uuid, p_position integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  removed uuid;
+begin
+  delete from pb.key_limit_budgets l where l.limits_id = p_limits and l.position = p_position
+  returning l.budget_id into removed;
+  update pb.budgets b set archived_at = clock_timestamp() where b.id = removed;
+end
+$$;
+
 CREATE TABLE pb.trials (
     account_id uuid NOT NULL,
     address_hmac bytea NOT NULL,
@@ -4430,6 +4364,29 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.report_worker(p_process uuid, p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if p_stopped then
+    delete from pb.worker_reports r where r.process_id = p_process;
+  else
+    insert into pb.worker_reports (process_id, started_at, seen_at)
+    values (p_process, clock_timestamp(), clock_timestamp())
+    on conflict (process_id) do update set seen_at = excluded.seen_at;
+    delete from pb.worker_reports r where r.seen_at < clock_timestamp() - interval '1 day';
+  end if;
+  -- In one order, because workers report at the same time.
+  insert into pb.worker_tasks as t (task, max_age_s, succeeded_at, reported_at)
+  select n.task, n.max_age_s, clock_timestamp(), clock_timestamp()
+  from unnest(p_tasks, p_max_ages) n (task, max_age_s) order by n.task
+  on conflict (task) do update
+  set max_age_s = excluded.max_age_s, reported_at = excluded.reported_at,
+    succeeded_at = case when t.task = any (p_succeeded) then excluded.succeeded_at else t.succeeded_at end;
+end
+$$;
+
 CREATE TABLE pb.sign_in_tokens (
     digest bytea NOT NULL,
     email text NOT NULL,
@@ -4441,12 +4398,18 @@ CREATE TABLE pb.sign_in_tokens (
     CONSTRAINT sign_in_tokens_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@\s]+@[^@\s]+$'::text) AND (length(email) <= 254)))
 );
 
-CREATE FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea) RETURNS void
+CREATE FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea, is_mailbox_full boolean DEFAULT false) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     BEGIN ATOMIC
  INSERT INTO pb.sign_in_tokens (digest, email, may_sign_up, expires_at)
-   VALUES (request_sign_in.p_token, request_sign_in.p_email, request_sign_in.is_sign_up_open, (clock_timestamp() + '00:15:00'::interval));
+   VALUES (request_sign_in.p_token, request_sign_in.p_email, request_sign_in.is_sign_up_open, (clock_timestamp() +
+         CASE
+             WHEN (request_sign_in.is_mailbox_full AND (NOT (EXISTS ( SELECT
+                FROM pb.people p
+               WHERE (p.email = request_sign_in.p_email))))) THEN '00:00:00'::interval
+             ELSE '00:15:00'::interval
+         END));
  INSERT INTO pb.pending_emails (id, sign_in_digest, sealed)
    VALUES (request_sign_in.p_email_id, request_sign_in.p_token, request_sign_in.p_sealed);
 END;
@@ -4692,14 +4655,19 @@ begin
     return 'key_not_active';
   elsif not pb.can_grant_scopes(p_actor, k.scopes) then
     return 'insufficient_scope';
+  -- The actor would get the secret of a key that works where or when it does not.
+  elsif pb.find_wider_field(p_actor, k.mode, array['allowed_ips', 'expires_at'], k.allowed_ips, k.expires_at)
+    is not null
+  then
+    return 'has_fewer_restrictions';
   -- During the grace period both keys are active.
   elsif grace_seconds > 0 and not pb.is_below_key_limit() then
     return 'key_limit_reached';
   end if;
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, budget_id, compat, rotated_from)
+    searches_per_second, searches_in_flight, limits_id, compat, rotated_from)
   values (new_id, k.wallet_id, k.mode, k.name, new_start, new_pepper, new_digest, k.scopes, k.allowed_ips,
-    k.expires_at, k.searches_per_second, k.searches_in_flight, k.budget_id, k.compat, old_id);
+    k.expires_at, k.searches_per_second, k.searches_in_flight, k.limits_id, k.compat, old_id);
   update pb.keys f
   set expires_at = least(coalesce(f.expires_at, 'infinity'), now_at + make_interval(secs => grace_seconds))
   where f.id = old_id and f.wallet_id = k.wallet_id;
@@ -4723,31 +4691,39 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.save_key_budget(p_id uuid, p_mode pb.key_mode, p_limits jsonb) RETURNS uuid
+CREATE FUNCTION pb.save_key_limits(p_wallet uuid, p_id uuid, p_mode pb.key_mode, p_limits jsonb) RETURNS uuid
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
+declare
+  limits_id uuid := coalesce(p_id, gen_random_uuid());
+  wanted record;
 begin
-  if p_limits = '{}' then
-    update pb.keys k set budget_id = null where k.wallet_id = pb.own_wallet() and k.budget_id = p_id;
+  if p_id is null and p_limits = '{}' then
     return null;
   end if;
-  insert into pb.key_budgets as b (
-    id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros, end_user_limit_micros,
-    end_user_period
-  )
-  values (
-    coalesce(p_id, gen_random_uuid()), pb.own_wallet(), p_mode, (p_limits ->> 'total')::bigint,
-    (p_limits ->> 'day')::bigint, (p_limits ->> 'month')::bigint, (p_limits ->> 'end_user')::bigint,
-    p_limits ->> 'end_user_period'
-  )
-  on conflict (id) do update
-  set total_limit_micros = excluded.total_limit_micros, day_limit_micros = excluded.day_limit_micros,
-    month_limit_micros = excluded.month_limit_micros, end_user_limit_micros = excluded.end_user_limit_micros,
-    end_user_period = excluded.end_user_period
-  where b.wallet_id = pb.own_wallet()
-  returning b.id into p_id;
-  return p_id;
+  insert into pb.key_limits (id, wallet_id, mode) values (limits_id, p_wallet, p_mode) on conflict do nothing;
+  for wanted in
+    select * from (values
+      (1, 'total', null, false), (2, 'day', 'day', false), (3, 'month', 'month', false),
+      (4, 'end_user', p_limits ->> 'end_user_period', true)
+    ) f (position, name, period, per_end_user)
+  loop
+    if p_limits -> wanted.name is null then
+      perform pb.remove_budget(limits_id, wanted.position);
+    else
+      perform pb.set_budget(
+        p_wallet, p_mode, limits_id, wanted.position, (p_limits ->> wanted.name)::bigint, wanted.period, wanted.per_end_user
+      );
+    end if;
+  end loop;
+  if p_limits = '{}' then
+    update pb.keys k set limits_id = null where k.wallet_id = p_wallet and k.limits_id = p_id;
+    delete from pb.key_limits l where l.id = limits_id;
+    return null;
+  end if;
+  return limits_id;
 end
 $$;
 
@@ -4791,7 +4767,7 @@ begin
       select f.state, f.expires_at from pb.searches f
       where f.id = i.search_id and f.id between first_id and last_id and f.wallet_id = i.wallet_id offset 0
     ) s on true
-    left join pb.wallets w on w.id = i.wallet_id;
+    left join lateral (select * from pb.wallets f where f.id = i.wallet_id offset 0) w on true;
 end
 $$;
 
@@ -4853,6 +4829,31 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.set_budget(p_wallet uuid, p_mode pb.key_mode, p_limits uuid, p_position integer, p_amount bigint, p_period text, p_per_end_user boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  b pb.budgets;
+begin
+  select g.* into b
+  from pb.key_limit_budgets l cross join lateral (select * from pb.budgets f where f.id = l.budget_id offset 0) g
+  where l.limits_id = p_limits and l.position = p_position;
+  if b.id is null or b.period is distinct from p_period then
+    perform pb.remove_budget(p_limits, p_position);
+    b.id := gen_random_uuid();
+    insert into pb.budgets (id, wallet_id, mode, amount_micros, period, per_end_user)
+    values (b.id, p_wallet, p_mode, p_amount, p_period, p_per_end_user);
+    insert into pb.key_limit_budgets (limits_id, wallet_id, mode, budget_id, position)
+    values (p_limits, p_wallet, p_mode, b.id, p_position);
+  elsif b.amount_micros <> p_amount then
+    update pb.budgets f set amount_micros = p_amount where f.id = b.id;
+    update pb.budget_windows w set limit_micros = p_amount
+    where w.wallet_id = p_wallet and w.mode = p_mode and w.budget_id = b.id and w.subject = '';
+  end if;
+end
+$$;
+
 CREATE FUNCTION pb.set_end_user_ids(p_stores_plain_ids boolean, p_sealed_key bytea) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4894,9 +4895,9 @@ CREATE FUNCTION pb.settle_unpaid(search_ids uuid[], wallet_ids uuid[], last_stat
     AS $$
 declare
   ended integer;
+  live_wallets uuid[];
   debtors uuid[];
-  test_runs uuid[];
-  end_user_budgets uuid[];
+  windows bigint[];
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
 begin
@@ -4907,53 +4908,30 @@ begin
       and coalesce((s.id, s.wallet_id) in (select * from unnest(search_ids, wallet_ids)), false)
       and s.state = 'pending' and s.expires_at <= held_until
     returning s.*
-  ), wallet_back as (
-    update pb.wallets w set held_micros = w.held_micros - back.micros
-    from (select wallet_id, sum(price_micros)::bigint as micros from settled group by wallet_id) back
-    where w.id = back.wallet_id
-    returning w.id, w.owed_micros
-  ), key_budget_back as (
-    update pb.key_budgets b
-    set total_spent_micros = b.total_spent_micros - back.total,
-        day_spent_micros = b.day_spent_micros - back.of_day,
-        month_spent_micros = b.month_spent_micros - back.of_month
-    from (
-      select s.key_budget_id as id,
-        sum(p.micros)::bigint as total,
-        coalesce(sum(p.micros) filter (where pb.utc_day(s.held_at) = k.day), 0)::bigint as of_day,
-        coalesce(sum(p.micros) filter (where pb.utc_month(s.held_at) = k.month), 0)::bigint as of_month
-      from settled s join pb.key_budgets k on k.id = s.key_budget_id
-      cross join lateral (
-        select case s.mode when 'test' then pb.price_micros() else s.price_micros end as micros
-      ) p
-      group by s.key_budget_id
-    ) back
-    where b.id = back.id
-  ), run_back as (
-    update pb.run_budgets r set spent_micros = r.spent_micros - back.micros
-    from (
-      select run_budget_id as id, sum(price_micros)::bigint as micros
-      from settled where run_budget_id is not null and mode = 'live' group by run_budget_id
-    ) back
-    where r.id = back.id
   ), claims_freed as (
     delete from pb.idempotency c using settled s
-    where c.wallet_id = s.wallet_id and c.mode = s.mode and c.key_hmac = s.idempotency_hmac
-      and c.search_id = s.id
+    cross join lateral (
+      select f.ctid as place from pb.idempotency f
+      where f.wallet_id = s.wallet_id and f.mode = s.mode and f.key_hmac = s.idempotency_hmac and f.search_id = s.id
+      offset 0
+    ) claim
+    where c.ctid = claim.place
   )
-  select count(*)::integer, (select array_agg(b.id) from wallet_back b where b.owed_micros > 0),
-    array_agg(run_budget_id) filter (where run_budget_id is not null and mode = 'test'),
-    array_agg(end_user_budget_id) filter (where end_user_budget_id is not null)
-  into ended, debtors, test_runs, end_user_budgets from settled;
-  if test_runs is not null then
-    update pb.test_run_budgets r set spent_micros = r.spent_micros - back.micros
-    from (select id, count(*) * pb.price_micros() as micros from unnest(test_runs) id group by id) back
-    where r.id = back.id;
-  end if;
-  if end_user_budgets is not null then
-    update pb.end_user_budgets e set spent_micros = e.spent_micros - back.micros
-    from (select id, count(*) * pb.price_micros() as micros from unnest(end_user_budgets) id group by id) back
-    where e.id = back.id;
+  select count(*)::integer, array_agg(s.wallet_id) filter (where s.price_micros > 0),
+    (select array_agg(w.id) from settled f cross join lateral unnest(f.window_ids) as w (id))
+  into ended, live_wallets, windows from settled s;
+
+  with wallet_back as (
+    update pb.wallets w
+    set held_micros = w.held_micros - cardinality(array_positions(live_wallets, w.id)) * pb.price_micros()
+    where w.id = any (live_wallets)
+    returning w.id, w.owed_micros
+  )
+  select array_agg(b.id) into debtors from wallet_back b where b.owed_micros > 0;
+  if windows is not null then
+    update pb.budget_windows w
+    set spent_micros = w.spent_micros - cardinality(array_positions(windows, w.id)) * pb.price_micros()
+    where w.id = any (windows);
   end if;
   if debtors is not null then
     perform pb.settle_debts(debtors);
@@ -4987,7 +4965,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.sign_up(p_email text, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) RETURNS TABLE(account_id uuid, trial text)
+CREATE FUNCTION pb.sign_up(p_email text, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_transfer uuid) RETURNS TABLE(account_id uuid, trial text)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -5091,7 +5069,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.take_over_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], p_scheme smallint, now_at timestamp with time zone) RETURNS void
+CREATE FUNCTION pb.take_over_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], now_at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -5107,10 +5085,10 @@ begin
   from unnest(wallet_ids, idempotency_hmacs, fingerprints) with ordinality
     as b (wallet_id, idempotency_hmac, fingerprint, item)
   cross join lateral (
-    select f.scheme, f.fingerprint, f.answer, f.claimed_at from pb.idempotency f
+    select f.fingerprint, f.answer, f.claimed_at from pb.idempotency f
     where f.wallet_id = b.wallet_id and f.key_hmac = b.idempotency_hmac offset 0
   ) c
-  where (c.fingerprint = b.fingerprint or c.scheme <> p_scheme) and c.answer is null
+  where c.fingerprint = b.fingerprint and c.answer is null
     and c.claimed_at <= now_at - interval '15 seconds';
   if takers is null then
     return;
@@ -5118,15 +5096,17 @@ begin
 
   select array_agg(c.search_id), array_agg(c.wallet_id) into stale, stale_wallets
   from unnest(takers) as t (item)
-  join pb.wallets w on w.id = wallet_ids[t.item] and w.suspended_at is null
-  join pb.keys k on k.id = key_ids[t.item] and k.wallet_id is not distinct from wallet_ids[t.item]
-    and k.revoked_at is null and coalesce(k.expires_at > now_at, true)
-  join pb.idempotency c
-    on c.wallet_id = wallet_ids[t.item] and c.key_hmac = idempotency_hmacs[t.item] and c.mode = k.mode
-  where (c.fingerprint = fingerprints[t.item] or c.scheme <> p_scheme) and c.answer is null
+  cross join lateral (select * from pb.wallets f where f.id = wallet_ids[t.item] offset 0) w
+  cross join lateral (select * from pb.keys f where f.id = key_ids[t.item] offset 0) k
+  cross join lateral (
+    select * from pb.idempotency f
+    where f.wallet_id = wallet_ids[t.item] and f.key_hmac = idempotency_hmacs[t.item] and f.mode = k.mode offset 0
+  ) c
+  where w.suspended_at is null and k.wallet_id = w.id and k.revoked_at is null and coalesce(k.expires_at > now_at, true)
+    and c.fingerprint = fingerprints[t.item] and c.answer is null
     and c.claimed_at <= now_at - interval '15 seconds'
     and not exists (
-      select from pb.searches s where s.id = search_ids[t.item] and s.id between first_id and last_id
+      select from pb.searches s where s.id = search_ids[t.item] and s.id between first_id and last_id offset 0
     );
   perform pb.settle_unpaid(stale, stale_wallets, 'expired', now_at);
 end
@@ -5378,10 +5358,7 @@ begin
     case when p_version = any (r.versions) then 'different_secret' else 'not_listed' end
   from pb.secret_reports r
   where not r.has_stopped and r.seen_at > since
-    and r.check_values[array_position(r.versions, p_version)] is distinct from p_check
-  union all
-  select w.id, w.seen_at, 'previous_release' from pb.tally_writers w
-  where w.seen_at > since and not exists (select from pb.secret_reports r where r.process_id = w.id);
+    and r.check_values[array_position(r.versions, p_version)] is distinct from p_check;
   if found then
     return;
   end if;
@@ -5444,7 +5421,57 @@ CREATE FUNCTION pb.webhook_lag() RETURNS double precision
            WHERE ((d.state = 'pending'::text) AND (d.due_at <= clock_timestamp()) AND (w.failing_since IS NULL)))))), (0)::numeric))::double precision AS "coalesce";
 END;
 
-CREATE FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb DEFAULT '[]'::jsonb) RETURNS void
+CREATE FUNCTION pb.write_holds(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], categories text[], secret_versions smallint[], end_users text[], held_modes pb.key_mode[], held_windows text[], spending pb.spending[], now_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  live_wallets uuid[] := array(
+    select a.wallet_id from unnest(wallet_ids, held_modes) as a (wallet_id, mode) where a.mode = 'live'
+  );
+begin
+  update pb.wallets w
+  set held_micros = w.held_micros + cardinality(array_positions(live_wallets, w.id)) * pb.price_micros()
+  where w.id = any (live_wallets);
+
+  if spending is not null then
+    -- A conflict is the same window, which continues, or one that has ended.
+    insert into pb.budget_windows as b
+      (id, wallet_id, mode, budget_id, subject, limit_micros, spent_micros, opened_at, resets_at)
+    select w.id, w.wallet_id, w.mode, w.budget_id, w.subject, case when w.kind <> 'end_user' then w.max_micros end,
+      w.taken_micros - w.spent_micros, now_at, w.resets_at
+    from unnest(spending) w where w.taken_micros > w.spent_micros
+    on conflict (wallet_id, mode, budget_id, subject) do update
+    set spent_micros = excluded.spent_micros + case when b.id = excluded.id then b.spent_micros else 0 end,
+        opened_at = case when b.id = excluded.id then b.opened_at else excluded.opened_at end,
+        id = excluded.id, limit_micros = excluded.limit_micros, resets_at = excluded.resets_at;
+  end if;
+
+  if idempotency_hmacs is not null then
+    -- A conflict is a claim older than a day, whose answer is no longer guaranteed.
+    insert into pb.idempotency
+      (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, secret_version)
+    select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at, coalesce(a.secret_version, 1)
+    from unnest(wallet_ids, held_modes, idempotency_hmacs, fingerprints, search_ids, secret_versions)
+      as a (wallet_id, mode, hmac, fingerprint, search_id, secret_version)
+    where a.mode is not null and a.hmac is not null
+    on conflict (wallet_id, mode, key_hmac) do update
+    set fingerprint = excluded.fingerprint, search_id = excluded.search_id, claimed_at = excluded.claimed_at,
+        answer = null, secret_version = excluded.secret_version;
+  end if;
+
+  insert into pb.searches
+    (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, window_ids, idempotency_hmac, category, end_user)
+  select a.search_id, a.wallet_id, a.key_id, a.mode, case a.mode when 'live' then pb.price_micros() else 0 end,
+    'pending', now_at, now_at + interval '60 seconds', ('{' || a.windows || '}')::bigint[], a.hmac, a.category, a.end_user
+  from unnest(
+    search_ids, wallet_ids, key_ids, held_modes, held_windows, idempotency_hmacs, categories, end_users
+  ) as a (search_id, wallet_id, key_id, mode, windows, hmac, category, end_user)
+  where a.mode is not null;
+end
+$$;
+
+CREATE FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -5476,10 +5503,9 @@ begin
   on conflict (wallet_id, day, key_id, mode, category, outcome, was_held) do update
   set searches = u.searches + excluded.searches;
 
-  -- Servers of the previous release send no paid_cost_micros and count the cost of successful calls only.
   insert into pb.upstream_days as u (day, provider, outcome, calls, cost_micros, revenue_micros, paid_cost_micros)
   select r.day, r.provider, r.outcome, sum(r.calls)::bigint, sum(r.cost_micros)::bigint, sum(r.revenue_micros)::bigint,
-    sum(coalesce(r.paid_cost_micros, r.cost_micros))::bigint
+    sum(r.paid_cost_micros)::bigint
   from jsonb_to_recordset(upstreams) as r (
     day date, provider text, outcome text, calls bigint, cost_micros bigint, revenue_micros bigint, paid_cost_micros bigint
   )
@@ -5608,23 +5634,27 @@ CREATE TABLE pb.auto_top_ups (
     CONSTRAINT off_after_four_declines CHECK (((off_at IS NOT NULL) = (declines = 4)))
 );
 
-CREATE TABLE pb.budget_checkpoints (
-    budget_id uuid NOT NULL,
-    total_micros bigint NOT NULL,
-    day date NOT NULL,
-    day_micros bigint NOT NULL,
-    month date NOT NULL,
-    month_micros bigint NOT NULL,
-    CONSTRAINT budget_checkpoints_day_micros_check CHECK ((day_micros >= 0)),
-    CONSTRAINT budget_checkpoints_month_micros_check CHECK ((month_micros >= 0)),
-    CONSTRAINT budget_checkpoints_total_micros_check CHECK ((total_micros >= 0))
-)
-WITH (fillfactor='50');
+ALTER TABLE pb.budget_windows ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME pb.budget_windows_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
-CREATE TABLE pb.budget_openings (
-    budget_id uuid NOT NULL,
+CREATE TABLE pb.budgets (
+    id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    mode pb.key_mode NOT NULL,
     amount_micros bigint NOT NULL,
-    CONSTRAINT budget_openings_amount_micros_check CHECK ((amount_micros > 0))
+    period text,
+    per_end_user boolean DEFAULT false NOT NULL,
+    archived_at timestamp with time zone,
+    CONSTRAINT budgets_amount_micros_check CHECK ((amount_micros >= 0)),
+    CONSTRAINT budgets_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text]))),
+    CONSTRAINT end_user_limit_with_period CHECK (((period IS NOT NULL) OR (NOT per_end_user))),
+    CONSTRAINT management_keys_do_not_spend CHECK ((mode <> 'mgmt'::pb.key_mode))
 );
 
 CREATE TABLE pb.cell (
@@ -5664,18 +5694,6 @@ CREATE TABLE pb.closed_months (
     CONSTRAINT closed_months_month_check CHECK ((EXTRACT(day FROM month) = (1)::numeric))
 );
 
-CREATE TABLE pb.end_user_budgets (
-    wallet_id uuid NOT NULL,
-    key_budget_id uuid NOT NULL,
-    end_user text NOT NULL,
-    id uuid NOT NULL,
-    spent_micros bigint NOT NULL,
-    resets_at timestamp with time zone NOT NULL,
-    CONSTRAINT end_user_budgets_end_user_check CHECK (((length(end_user) >= 1) AND (length(end_user) <= 64))),
-    CONSTRAINT end_user_budgets_spent_micros_check CHECK ((spent_micros >= 0))
-)
-WITH (fillfactor='50');
-
 CREATE TABLE pb.end_user_settings (
     wallet_id uuid NOT NULL,
     sealed_key bytea NOT NULL,
@@ -5705,10 +5723,10 @@ CREATE TABLE pb.idempotency (
     search_id uuid NOT NULL,
     claimed_at timestamp with time zone NOT NULL,
     answer bytea,
-    scheme smallint DEFAULT 1 NOT NULL,
     secret_version smallint DEFAULT 1 NOT NULL,
     CONSTRAINT idempotency_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
-    CONSTRAINT idempotency_key_hmac_check CHECK ((octet_length(key_hmac) = 32))
+    CONSTRAINT idempotency_key_hmac_check CHECK ((octet_length(key_hmac) = 32)),
+    CONSTRAINT secret_version_is_one_byte CHECK (((secret_version >= 1) AND (secret_version <= 255)))
 )
 WITH (fillfactor='70');
 
@@ -5717,6 +5735,21 @@ CREATE TABLE pb.identities (
     subject text NOT NULL,
     person_id uuid NOT NULL,
     CONSTRAINT identities_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
+);
+
+CREATE TABLE pb.key_limit_budgets (
+    limits_id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    mode pb.key_mode NOT NULL,
+    budget_id uuid NOT NULL,
+    "position" smallint NOT NULL,
+    CONSTRAINT key_limit_budgets_position_check CHECK ((("position" >= 1) AND ("position" <= 12)))
+);
+
+CREATE TABLE pb.key_limits (
+    id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    mode pb.key_mode NOT NULL
 );
 
 CREATE TABLE pb.ledger_accounts (
@@ -5777,11 +5810,6 @@ CREATE TABLE pb.payment_customers (
     CONSTRAINT payment_customers_customer_id_check CHECK (((length(customer_id) >= 1) AND (length(customer_id) <= 255)))
 );
 
-CREATE VIEW pb.receivables WITH (security_invoker='true') AS
- SELECT wallets.id AS wallet_id,
-    wallets.owed_micros
-   FROM pb.wallets;
-
 CREATE TABLE pb.refunds (
     search_id uuid NOT NULL,
     wallet_id uuid NOT NULL,
@@ -5823,28 +5851,6 @@ CREATE TABLE pb.reversals (
     CONSTRAINT reversals_taken_micros_check CHECK ((taken_micros >= 0))
 );
 
-CREATE TABLE pb.run_budgets (
-    wallet_id uuid NOT NULL,
-    name text NOT NULL,
-    id uuid NOT NULL,
-    max_micros bigint NOT NULL,
-    spent_micros bigint NOT NULL,
-    opened_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT run_budgets_max_micros_check CHECK ((max_micros >= 0)),
-    CONSTRAINT run_budgets_name_check CHECK (((length(name) >= 1) AND (length(name) <= 128))),
-    CONSTRAINT run_budgets_spent_micros_check CHECK ((spent_micros >= 0)),
-    CONSTRAINT run_never_above_max CHECK ((spent_micros <= max_micros))
-)
-WITH (fillfactor='50');
-
-CREATE TABLE pb.run_checkpoints (
-    run_id uuid NOT NULL,
-    micros bigint NOT NULL,
-    CONSTRAINT run_checkpoints_micros_check CHECK ((micros > 0))
-)
-WITH (fillfactor='50');
-
 CREATE TABLE pb.schema_objects (
     name text NOT NULL,
     checksum text NOT NULL
@@ -5877,21 +5883,6 @@ CREATE TABLE pb.tally_writers (
     last_batch bigint NOT NULL,
     seen_at timestamp with time zone NOT NULL
 );
-
-CREATE TABLE pb.test_run_budgets (
-    wallet_id uuid NOT NULL,
-    name text NOT NULL,
-    id uuid NOT NULL,
-    max_micros bigint NOT NULL,
-    spent_micros bigint NOT NULL,
-    opened_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT test_run_budgets_max_micros_check CHECK ((max_micros >= 0)),
-    CONSTRAINT test_run_budgets_name_check CHECK (((length(name) >= 1) AND (length(name) <= 128))),
-    CONSTRAINT test_run_budgets_spent_micros_check CHECK ((spent_micros >= 0)),
-    CONSTRAINT test_run_never_above_max CHECK ((spent_micros <= max_micros))
-)
-WITH (fillfactor='50');
 
 CREATE TABLE pb.transfers (
     amount_micros bigint NOT NULL,
@@ -6057,6 +6048,32 @@ CREATE TABLE pb.wallet_hours (
     CONSTRAINT wallet_hours_hour_check CHECK ((((EXTRACT(epoch FROM hour))::bigint % (3600)::bigint) = 0))
 );
 
+CREATE TABLE pb.window_checkpoints (
+    window_id bigint NOT NULL,
+    micros bigint NOT NULL,
+    CONSTRAINT window_checkpoints_micros_check CHECK ((micros > 0))
+)
+WITH (fillfactor='50');
+
+CREATE TABLE pb.window_openings (
+    window_id bigint NOT NULL,
+    micros bigint NOT NULL,
+    CONSTRAINT window_openings_micros_check CHECK ((micros > 0))
+);
+
+CREATE TABLE pb.worker_reports (
+    process_id uuid NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE pb.worker_tasks (
+    task text NOT NULL,
+    max_age_s integer NOT NULL,
+    succeeded_at timestamp with time zone NOT NULL,
+    reported_at timestamp with time zone NOT NULL
+);
+
 ALTER TABLE ONLY pb.migrations ALTER COLUMN id SET DEFAULT nextval('pb.migrations_id_seq'::regclass);
 
 ALTER TABLE ONLY pb.trials
@@ -6105,11 +6122,14 @@ ALTER TABLE ONLY pb.audit_log
 ALTER TABLE ONLY pb.auto_top_ups
     ADD CONSTRAINT auto_top_ups_pkey PRIMARY KEY (wallet_id);
 
-ALTER TABLE ONLY pb.budget_checkpoints
-    ADD CONSTRAINT budget_checkpoints_pkey PRIMARY KEY (budget_id);
+ALTER TABLE ONLY pb.budget_windows
+    ADD CONSTRAINT budget_windows_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY pb.budget_openings
-    ADD CONSTRAINT budget_openings_pkey PRIMARY KEY (budget_id);
+ALTER TABLE ONLY pb.budgets
+    ADD CONSTRAINT budgets_by_mode UNIQUE (wallet_id, id, mode);
+
+ALTER TABLE ONLY pb.budgets
+    ADD CONSTRAINT budgets_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY pb.cell
     ADD CONSTRAINT cell_pkey PRIMARY KEY (single_row);
@@ -6125,12 +6145,6 @@ ALTER TABLE ONLY pb.closed_months
 
 ALTER TABLE ONLY pb.connected_apps
     ADD CONSTRAINT connected_apps_pkey PRIMARY KEY (key_id);
-
-ALTER TABLE ONLY pb.end_user_budgets
-    ADD CONSTRAINT end_user_budgets_id_key UNIQUE (id);
-
-ALTER TABLE ONLY pb.end_user_budgets
-    ADD CONSTRAINT end_user_budgets_pkey PRIMARY KEY (key_budget_id, end_user);
 
 ALTER TABLE ONLY pb.end_user_settings
     ADD CONSTRAINT end_user_settings_pkey PRIMARY KEY (wallet_id);
@@ -6156,11 +6170,14 @@ ALTER TABLE ONLY pb.invitations
 ALTER TABLE ONLY pb.invitations
     ADD CONSTRAINT invitations_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY pb.key_budgets
-    ADD CONSTRAINT key_budgets_by_mode UNIQUE (wallet_id, id, mode);
+ALTER TABLE ONLY pb.key_limit_budgets
+    ADD CONSTRAINT key_limit_budgets_pkey PRIMARY KEY (limits_id, "position");
 
-ALTER TABLE ONLY pb.key_budgets
-    ADD CONSTRAINT key_budgets_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY pb.key_limits
+    ADD CONSTRAINT key_limits_by_mode UNIQUE (wallet_id, id, mode);
+
+ALTER TABLE ONLY pb.key_limits
+    ADD CONSTRAINT key_limits_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY pb.keys
     ADD CONSTRAINT keys_digest_key UNIQUE (digest);
@@ -6170,9 +6187,6 @@ ALTER TABLE ONLY pb.keys
 
 ALTER TABLE ONLY pb.keys
     ADD CONSTRAINT keys_wallet_id_id_key UNIQUE (wallet_id, id);
-
-ALTER TABLE pb.idempotency
-    ADD CONSTRAINT known_scheme CHECK ((scheme = ANY (ARRAY[1, 2]))) NOT VALID;
 
 ALTER TABLE ONLY pb.ledger_accounts
     ADD CONSTRAINT ledger_accounts_code_key UNIQUE (code);
@@ -6200,6 +6214,9 @@ ALTER TABLE ONLY pb.connected_apps
 
 ALTER TABLE ONLY pb.identities
     ADD CONSTRAINT one_subject_per_issuer UNIQUE (person_id, issuer);
+
+ALTER TABLE ONLY pb.budget_windows
+    ADD CONSTRAINT one_window_per_subject UNIQUE NULLS NOT DISTINCT (wallet_id, mode, budget_id, subject);
 
 ALTER TABLE ONLY pb.openings
     ADD CONSTRAINT openings_pkey PRIMARY KEY (wallet_id, kind, from_account, to_account);
@@ -6264,15 +6281,6 @@ ALTER TABLE ONLY pb.reversals
 ALTER TABLE ONLY pb.keys
     ADD CONSTRAINT rotated_once UNIQUE (rotated_from);
 
-ALTER TABLE ONLY pb.run_budgets
-    ADD CONSTRAINT run_budgets_id_key UNIQUE (id);
-
-ALTER TABLE ONLY pb.run_budgets
-    ADD CONSTRAINT run_budgets_pkey PRIMARY KEY (wallet_id, name);
-
-ALTER TABLE ONLY pb.run_checkpoints
-    ADD CONSTRAINT run_checkpoints_pkey PRIMARY KEY (run_id);
-
 ALTER TABLE ONLY pb.schema_objects
     ADD CONSTRAINT schema_objects_pkey PRIMARY KEY (name);
 
@@ -6288,9 +6296,6 @@ ALTER TABLE ONLY pb.secret_reports
 ALTER TABLE ONLY pb.secret_state
     ADD CONSTRAINT secret_state_pkey PRIMARY KEY (single_row);
 
-ALTER TABLE pb.idempotency
-    ADD CONSTRAINT secret_version_is_one_byte CHECK (((secret_version >= 1) AND (secret_version <= 255))) NOT VALID;
-
 ALTER TABLE ONLY pb.sessions
     ADD CONSTRAINT sessions_digest_key UNIQUE (digest);
 
@@ -6305,12 +6310,6 @@ ALTER TABLE ONLY pb.sweep_watermark
 
 ALTER TABLE ONLY pb.tally_writers
     ADD CONSTRAINT tally_writers_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY pb.test_run_budgets
-    ADD CONSTRAINT test_run_budgets_id_key UNIQUE (id);
-
-ALTER TABLE ONLY pb.test_run_budgets
-    ADD CONSTRAINT test_run_budgets_pkey PRIMARY KEY (wallet_id, name);
 
 ALTER TABLE ONLY pb.timelines
     ADD CONSTRAINT timelines_pkey PRIMARY KEY (timeline);
@@ -6378,6 +6377,18 @@ ALTER TABLE ONLY pb.webhook_endpoints
 ALTER TABLE ONLY pb.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_wallet_id_id_key UNIQUE (wallet_id, id);
 
+ALTER TABLE ONLY pb.window_checkpoints
+    ADD CONSTRAINT window_checkpoints_pkey PRIMARY KEY (window_id);
+
+ALTER TABLE ONLY pb.window_openings
+    ADD CONSTRAINT window_openings_pkey PRIMARY KEY (window_id);
+
+ALTER TABLE ONLY pb.worker_reports
+    ADD CONSTRAINT worker_reports_pkey PRIMARY KEY (process_id);
+
+ALTER TABLE ONLY pb.worker_tasks
+    ADD CONSTRAINT worker_tasks_pkey PRIMARY KEY (task);
+
 CREATE UNIQUE INDEX accounts_label ON pb.accounts USING btree (label) WHERE (label IS NOT NULL);
 
 CREATE INDEX adjustments_by_decision ON pb.adjustments USING btree (decided_at);
@@ -6403,6 +6414,8 @@ CREATE INDEX event_emails_waiting ON pb.events USING btree (email_due_at) WHERE 
 CREATE INDEX events_waiting ON pb.events USING btree (due_at) WHERE (dispatched_at IS NULL);
 
 CREATE INDEX idempotency_by_age ON pb.idempotency USING brin (claimed_at) WITH (pages_per_range='16', autosummarize='on');
+
+CREATE INDEX key_limits_by_budget ON pb.key_limit_budgets USING btree (budget_id);
 
 CREATE INDEX keys_by_change ON pb.keys USING btree (changed_at) WHERE (changed_at > '-infinity'::timestamp with time zone);
 
@@ -6432,7 +6445,7 @@ CREATE INDEX reversals_by_payment ON pb.reversals USING btree (payment_id);
 
 CREATE INDEX reversals_by_wallet ON pb.reversals USING btree (wallet_id);
 
-CREATE INDEX runs_by_age ON pb.run_budgets USING btree (wallet_id, opened_at DESC, id DESC);
+CREATE INDEX runs_by_age ON pb.budget_windows USING btree (wallet_id, opened_at DESC, id DESC) WHERE ((budget_id IS NULL) AND (mode = 'live'::pb.key_mode));
 
 CREATE INDEX searches_by_time ON ONLY pb.searches USING brin (held_at) WITH (pages_per_range='16', autosummarize='on');
 
@@ -6492,7 +6505,9 @@ CREATE TRIGGER delete_sign_in_tokens AFTER DELETE ON pb.people FOR EACH ROW EXEC
 
 CREATE TRIGGER emit_balance_events AFTER UPDATE OF credited_micros, debited_micros, low_balance_micros ON pb.wallets FOR EACH ROW WHEN (((new.credited_micros - new.debited_micros) < GREATEST(new.low_balance_micros, (10000)::bigint))) EXECUTE FUNCTION pb.emit_balance_events();
 
-CREATE TRIGGER emit_budget_event AFTER UPDATE ON pb.key_budgets FOR EACH ROW WHEN (((((new.total_spent_micros + 10000) > new.total_limit_micros) AND (((old.total_spent_micros + 10000) > old.total_limit_micros) IS NOT TRUE)) OR (((new.day_spent_micros + 10000) > new.day_limit_micros) AND (((old.day = new.day) AND ((old.day_spent_micros + 10000) > old.day_limit_micros)) IS NOT TRUE)) OR (((new.month_spent_micros + 10000) > new.month_limit_micros) AND (((old.month = new.month) AND ((old.month_spent_micros + 10000) > old.month_limit_micros)) IS NOT TRUE)))) EXECUTE FUNCTION pb.emit_budget_event();
+CREATE TRIGGER emit_budget_event AFTER UPDATE ON pb.budget_windows FOR EACH ROW WHEN (((new.budget_id IS NOT NULL) AND ((new.spent_micros + 10000) > new.limit_micros) AND (((old.id = new.id) AND ((old.spent_micros + 10000) > old.limit_micros)) IS NOT TRUE))) EXECUTE FUNCTION pb.emit_budget_event();
+
+CREATE TRIGGER emit_first_budget_event AFTER INSERT ON pb.budget_windows FOR EACH ROW WHEN (((new.budget_id IS NOT NULL) AND ((new.spent_micros + 10000) > new.limit_micros))) EXECUTE FUNCTION pb.emit_budget_event();
 
 CREATE TRIGGER emit_new_key_event AFTER INSERT ON pb.keys FOR EACH ROW EXECUTE FUNCTION pb.emit_key_event();
 
@@ -6515,8 +6530,6 @@ CREATE TRIGGER ledger_hours_no_truncate BEFORE TRUNCATE ON pb.ledger_hours FOR E
 CREATE TRIGGER payments_append_only BEFORE DELETE OR UPDATE ON pb.payments FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
 
 CREATE TRIGGER payments_no_truncate BEFORE TRUNCATE ON pb.payments FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
-
-CREATE TRIGGER record_sweep BEFORE UPDATE ON pb.sweep_watermark FOR EACH ROW EXECUTE FUNCTION pb.record_sweep();
 
 CREATE TRIGGER refunds_append_only BEFORE DELETE OR UPDATE ON pb.refunds FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
 
@@ -6553,17 +6566,20 @@ ALTER TABLE ONLY pb.app_settings
 ALTER TABLE ONLY pb.auto_top_ups
     ADD CONSTRAINT auto_top_ups_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
-ALTER TABLE ONLY pb.budget_openings
-    ADD CONSTRAINT budget_openings_budget_id_fkey FOREIGN KEY (budget_id) REFERENCES pb.key_budgets(id);
+ALTER TABLE ONLY pb.key_limit_budgets
+    ADD CONSTRAINT budget_of_same_wallet_and_mode FOREIGN KEY (wallet_id, budget_id, mode) REFERENCES pb.budgets(wallet_id, id, mode);
+
+ALTER TABLE ONLY pb.budget_windows
+    ADD CONSTRAINT budget_windows_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
+
+ALTER TABLE ONLY pb.budgets
+    ADD CONSTRAINT budgets_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
 ALTER TABLE ONLY pb.cell_transfers
     ADD CONSTRAINT cell_transfers_adjustment_id_fkey FOREIGN KEY (adjustment_id) REFERENCES pb.adjustments(id);
 
 ALTER TABLE ONLY pb.connected_apps
     ADD CONSTRAINT connected_apps_person_id_fkey FOREIGN KEY (person_id) REFERENCES pb.people(id);
-
-ALTER TABLE ONLY pb.end_user_budgets
-    ADD CONSTRAINT end_user_budgets_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
 ALTER TABLE ONLY pb.end_user_settings
     ADD CONSTRAINT end_user_settings_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
@@ -6584,13 +6600,16 @@ ALTER TABLE ONLY pb.invitations
     ADD CONSTRAINT invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES pb.accounts(id);
 
 ALTER TABLE ONLY pb.keys
-    ADD CONSTRAINT key_budget_of_same_wallet_and_mode FOREIGN KEY (wallet_id, budget_id, mode) REFERENCES pb.key_budgets(wallet_id, id, mode);
+    ADD CONSTRAINT key_limits_of_same_wallet_and_mode FOREIGN KEY (wallet_id, limits_id, mode) REFERENCES pb.key_limits(wallet_id, id, mode);
 
-ALTER TABLE ONLY pb.key_budgets
-    ADD CONSTRAINT key_budgets_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
+ALTER TABLE ONLY pb.key_limits
+    ADD CONSTRAINT key_limits_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
 ALTER TABLE ONLY pb.keys
     ADD CONSTRAINT keys_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
+
+ALTER TABLE ONLY pb.key_limit_budgets
+    ADD CONSTRAINT limits_of_same_wallet_and_mode FOREIGN KEY (wallet_id, limits_id, mode) REFERENCES pb.key_limits(wallet_id, id, mode);
 
 ALTER TABLE ONLY pb.members
     ADD CONSTRAINT members_account_id_fkey FOREIGN KEY (account_id) REFERENCES pb.accounts(id);
@@ -6625,14 +6644,8 @@ ALTER TABLE ONLY pb.reversals
 ALTER TABLE ONLY pb.keys
     ADD CONSTRAINT rotation_in_same_wallet FOREIGN KEY (wallet_id, rotated_from) REFERENCES pb.keys(wallet_id, id);
 
-ALTER TABLE ONLY pb.run_budgets
-    ADD CONSTRAINT run_budgets_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
-
 ALTER TABLE ONLY pb.sessions
     ADD CONSTRAINT sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES pb.people(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY pb.test_run_budgets
-    ADD CONSTRAINT test_run_budgets_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
 ALTER TABLE ONLY pb.top_ups
     ADD CONSTRAINT top_ups_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
@@ -6649,7 +6662,14 @@ ALTER TABLE ONLY pb.webhook_deliveries
 ALTER TABLE ONLY pb.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
+ALTER TABLE ONLY pb.budget_windows
+    ADD CONSTRAINT window_of_same_wallet_and_mode FOREIGN KEY (wallet_id, budget_id, mode) REFERENCES pb.budgets(wallet_id, id, mode);
+
 ALTER TABLE pb.auto_top_ups ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE pb.budget_windows ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE pb.budgets ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE pb.end_user_settings ENABLE ROW LEVEL SECURITY;
 
@@ -6665,11 +6685,13 @@ CREATE POLICY every_transfer ON pb.transfers FOR SELECT TO pennyblack_operator U
 
 CREATE POLICY every_wallet ON pb.wallets FOR SELECT TO pennyblack_operator USING (true);
 
-ALTER TABLE pb.key_budgets ENABLE ROW LEVEL SECURITY;
+ALTER TABLE pb.key_limit_budgets ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE pb.keys ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY own_auto_top_up ON pb.auto_top_ups FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
+
+CREATE POLICY own_budgets ON pb.budgets FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
 CREATE POLICY own_customer ON pb.payment_customers FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
@@ -6681,11 +6703,9 @@ CREATE POLICY own_endpoints ON pb.webhook_endpoints FOR SELECT TO pennyblack_ten
 
 CREATE POLICY own_events ON pb.events FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
-CREATE POLICY own_key_budgets ON pb.key_budgets FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
+CREATE POLICY own_key_limits ON pb.key_limit_budgets FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
 CREATE POLICY own_keys ON pb.keys FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
-
-CREATE POLICY own_runs ON pb.run_budgets FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
 CREATE POLICY own_searches ON pb.searches FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
@@ -6701,6 +6721,8 @@ CREATE POLICY own_usage_hours ON pb.usage_hours FOR SELECT TO pennyblack_tenant 
 
 CREATE POLICY own_wallet ON pb.wallets FOR SELECT TO pennyblack_tenant USING ((id = ( SELECT pb.own_wallet() AS own_wallet)));
 
+CREATE POLICY own_windows ON pb.budget_windows FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
+
 CREATE POLICY paid_customers ON pb.payment_customers FOR SELECT TO pennyblack_payments USING (true);
 
 CREATE POLICY paid_top_ups ON pb.top_ups FOR SELECT TO pennyblack_payments USING (true);
@@ -6709,11 +6731,9 @@ CREATE POLICY paid_wallets ON pb.wallets FOR SELECT TO pennyblack_payments USING
 
 ALTER TABLE pb.payment_customers ENABLE ROW LEVEL SECURITY;
 
-CREATE POLICY reconciled_key_budgets ON pb.key_budgets FOR SELECT TO pennyblack_worker USING (true);
+CREATE POLICY reconciled_budgets ON pb.budgets FOR SELECT TO pennyblack_worker USING (true);
 
 CREATE POLICY reconciled_keys ON pb.keys FOR SELECT TO pennyblack_worker USING (true);
-
-CREATE POLICY reconciled_runs ON pb.run_budgets FOR SELECT TO pennyblack_worker USING (true);
 
 CREATE POLICY reconciled_searches ON pb.searches FOR SELECT TO pennyblack_worker USING (true);
 
@@ -6727,7 +6747,7 @@ CREATE POLICY reconciled_usage_hours ON pb.usage_hours FOR SELECT TO pennyblack_
 
 CREATE POLICY reconciled_wallets ON pb.wallets FOR SELECT TO pennyblack_worker USING (true);
 
-ALTER TABLE pb.run_budgets ENABLE ROW LEVEL SECURITY;
+CREATE POLICY reconciled_windows ON pb.budget_windows FOR SELECT TO pennyblack_worker USING (true);
 
 ALTER TABLE pb.searches ENABLE ROW LEVEL SECURITY;
 
@@ -6759,7 +6779,7 @@ REVOKE ALL ON FUNCTION pb.accept_invitation(p_token bytea, p_name text) FROM PUB
 REVOKE ALL ON FUNCTION pb.accept_own_invitation(p_session bytea, p_invitation uuid, p_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.accept_own_invitation(p_session bytea, p_invitation uuid, p_name text) TO pennyblack_people;
 
-REVOKE ALL ON FUNCTION pb.add_to_budgets(p_hour timestamp with time zone, first_id uuid, last_id uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.add_to_windows(p_hour timestamp with time zone, first_id uuid, last_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.adjustment_fault(p_kind text, p_reference text, p_wallet uuid, p_amount bigint) FROM PUBLIC;
 
@@ -6844,7 +6864,7 @@ GRANT SELECT(searches_per_second) ON TABLE pb.keys TO pennyblack_tenant;
 
 GRANT SELECT(searches_in_flight) ON TABLE pb.keys TO pennyblack_tenant;
 
-GRANT SELECT(budget_id) ON TABLE pb.keys TO pennyblack_tenant;
+GRANT SELECT(limits_id) ON TABLE pb.keys TO pennyblack_tenant;
 
 GRANT SELECT(expires_at) ON TABLE pb.keys TO pennyblack_tenant;
 GRANT SELECT(expires_at) ON TABLE pb.keys TO pennyblack_operator;
@@ -6899,8 +6919,8 @@ GRANT SELECT(created_at) ON TABLE pb.events TO pennyblack_tenant;
 REVOKE ALL ON FUNCTION pb.claim_alert_emails(max_emails integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.claim_alert_emails(max_emails integer) TO pennyblack_worker;
 
-REVOKE ALL ON FUNCTION pb.claim_deliveries(max_deliveries integer, max_per_endpoint integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.claim_deliveries(max_deliveries integer, max_per_endpoint integer) TO pennyblack_worker;
+REVOKE ALL ON FUNCTION pb.claim_deliveries(max_deliveries integer, max_per_endpoint integer, max_per_wallet integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.claim_deliveries(max_deliveries integer, max_per_endpoint integer, max_per_wallet integer) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.claim_sign_in_emails(max_emails integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.claim_sign_in_emails(max_emails integer) TO pennyblack_worker;
@@ -6940,6 +6960,8 @@ REVOKE ALL ON FUNCTION pb.credit_reinstatement(p_reversal text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.debit_reversal(p_reversal text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.decide_hold(i record, claimed bytea, held bigint, spending pb.spending[], numbers integer[], run_max bigint, OUT outcome text, OUT owed_micros bigint, OUT limit_micros bigint, OUT spent_micros bigint, OUT resets_at timestamp with time zone, OUT answer bytea, OUT budgets jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.delete_account(p_account uuid, may_forfeit boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.delete_apps(p_keys uuid[]) FROM PUBLIC;
@@ -6947,11 +6969,11 @@ REVOKE ALL ON FUNCTION pb.delete_apps(p_keys uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pb.delete_auto_top_up() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_auto_top_up() TO pennyblack_tenant;
 
+REVOKE ALL ON FUNCTION pb.delete_ended_windows(p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.delete_ended_windows(p_limit integer) TO pennyblack_worker;
+
 REVOKE ALL ON FUNCTION pb.delete_expired_answers(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_expired_answers(p_limit integer) TO pennyblack_worker;
-
-REVOKE ALL ON FUNCTION pb.delete_expired_runs(p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.delete_expired_runs(p_limit integer) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.delete_expired_sign_ins(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_expired_sign_ins(p_limit integer) TO pennyblack_worker;
@@ -6974,34 +6996,6 @@ GRANT ALL ON FUNCTION pb.delete_test_searches(p_partition text, p_wallet uuid, p
 
 REVOKE ALL ON FUNCTION pb.delete_webhook(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_webhook(p_id uuid) TO pennyblack_tenant;
-
-GRANT SELECT ON TABLE pb.key_budgets TO pennyblack_worker;
-
-GRANT SELECT(id) ON TABLE pb.key_budgets TO pennyblack_tenant;
-
-GRANT SELECT(wallet_id) ON TABLE pb.key_budgets TO pennyblack_tenant;
-
-GRANT SELECT(total_limit_micros) ON TABLE pb.key_budgets TO pennyblack_tenant;
-
-GRANT SELECT(day_limit_micros) ON TABLE pb.key_budgets TO pennyblack_tenant;
-
-GRANT SELECT(month_limit_micros) ON TABLE pb.key_budgets TO pennyblack_tenant;
-
-GRANT SELECT(total_spent_micros) ON TABLE pb.key_budgets TO pennyblack_tenant;
-
-GRANT SELECT(day) ON TABLE pb.key_budgets TO pennyblack_tenant;
-
-GRANT SELECT(day_spent_micros) ON TABLE pb.key_budgets TO pennyblack_tenant;
-
-GRANT SELECT(month) ON TABLE pb.key_budgets TO pennyblack_tenant;
-
-GRANT SELECT(month_spent_micros) ON TABLE pb.key_budgets TO pennyblack_tenant;
-
-GRANT SELECT(end_user_limit_micros) ON TABLE pb.key_budgets TO pennyblack_tenant;
-
-GRANT SELECT(end_user_period) ON TABLE pb.key_budgets TO pennyblack_tenant;
-
-REVOKE ALL ON FUNCTION pb.describe_budget(b pb.key_budgets) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.describe_key(k pb.keys) FROM PUBLIC;
 
@@ -7041,6 +7035,28 @@ GRANT SELECT(owed_micros) ON TABLE pb.wallets TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.describe_wallet(p_type text, w pb.wallets) FROM PUBLIC;
 
+GRANT SELECT ON TABLE pb.budget_windows TO pennyblack_worker;
+
+GRANT SELECT(id) ON TABLE pb.budget_windows TO pennyblack_tenant;
+
+GRANT SELECT(wallet_id) ON TABLE pb.budget_windows TO pennyblack_tenant;
+
+GRANT SELECT(mode) ON TABLE pb.budget_windows TO pennyblack_tenant;
+
+GRANT SELECT(budget_id) ON TABLE pb.budget_windows TO pennyblack_tenant;
+
+GRANT SELECT(subject) ON TABLE pb.budget_windows TO pennyblack_tenant;
+
+GRANT SELECT(limit_micros) ON TABLE pb.budget_windows TO pennyblack_tenant;
+
+GRANT SELECT(spent_micros) ON TABLE pb.budget_windows TO pennyblack_tenant;
+
+GRANT SELECT(opened_at) ON TABLE pb.budget_windows TO pennyblack_tenant;
+
+GRANT SELECT(resets_at) ON TABLE pb.budget_windows TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.describe_window(w pb.budget_windows) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.disable_webhook(p_id uuid, reason text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.dispatch_events(max_events integer, with_email boolean) FROM PUBLIC;
@@ -7078,10 +7094,6 @@ REVOKE ALL ON FUNCTION pb.entry_time() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pb.expire_top_ups(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.expire_top_ups(p_limit integer) TO pennyblack_payments;
 
-REVOKE ALL ON FUNCTION pb.find_keys(digests bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.find_keys(digests bytea[]) TO pennyblack_ledger;
-GRANT ALL ON FUNCTION pb.find_keys(digests bytea[]) TO pennyblack_operator;
-
 GRANT SELECT ON TABLE pb.people TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.find_or_create_person(p_email text, p_name text) FROM PUBLIC;
@@ -7096,6 +7108,8 @@ REVOKE ALL ON FUNCTION pb.find_session(p_session bytea) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.find_test_wallet(p_partition text, p_after uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.find_test_wallet(p_partition text, p_after uuid) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.find_wider_field(p_actor uuid, p_mode pb.key_mode, p_fields text[], p_networks cidr[], p_expires_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.finish_alert_email(p_event uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.finish_alert_email(p_event uuid) TO pennyblack_worker;
@@ -7120,7 +7134,11 @@ REVOKE ALL ON FUNCTION pb.guard_reversal() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], expected_timeline text, end_users text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], expected_timeline text, end_users text[]) TO pennyblack_ledger;
 
-REVOKE ALL ON FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], other_claims bytea[], end_users text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], end_users text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.hold_free(busy_ids uuid[], search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, secret_versions smallint[], other_claims bytea[], end_users text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.hold_one(p_search uuid, p_wallet uuid, p_key uuid, p_category text, p_end_user text, skip_locked boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.hour_has_rows(p_hour timestamp with time zone) FROM PUBLIC;
 
@@ -7171,8 +7189,8 @@ REVOKE ALL ON FUNCTION pb.merge_key_limits(p_limits jsonb, p_changes jsonb) FROM
 
 REVOKE ALL ON FUNCTION pb.needs_approval(p_operator text, p_kind text, p_amount bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) TO pennyblack_people;
+REVOKE ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_transfer uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_transfer uuid) TO pennyblack_people;
 
 GRANT SELECT(id) ON TABLE pb.payment_notices TO pennyblack_payments;
 GRANT SELECT(id) ON TABLE pb.payment_notices TO pennyblack_operator;
@@ -7217,8 +7235,8 @@ GRANT ALL ON FUNCTION pb.operator_decide_adjustment(p_operator text, p_reason te
 
 REVOKE ALL ON FUNCTION pb.operator_delete_account(p_operator text, p_reason text, p_account uuid, may_forfeit boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.operator_health(OUT oldest_pending_s integer, OUT swept_at timestamp with time zone, OUT partition_days integer, OUT connections integer, OUT max_connections integer, OUT bytes bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.operator_health(OUT oldest_pending_s integer, OUT swept_at timestamp with time zone, OUT partition_days integer, OUT connections integer, OUT max_connections integer, OUT bytes bigint) TO pennyblack_operator;
+REVOKE ALL ON FUNCTION pb.operator_health(OUT oldest_pending_s integer, OUT worker_seen_at timestamp with time zone, OUT worker_crashes integer, OUT late_tasks text[], OUT partition_days integer, OUT connections integer, OUT max_connections integer, OUT bytes bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.operator_health(OUT oldest_pending_s integer, OUT worker_seen_at timestamp with time zone, OUT worker_crashes integer, OUT late_tasks text[], OUT partition_days integer, OUT connections integer, OUT max_connections integer, OUT bytes bigint) TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.operator_refund(p_operator text, p_reason text, p_search uuid, p_transfer uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_refund(p_operator text, p_reason text, p_search uuid, p_transfer uuid) TO pennyblack_operator;
@@ -7231,6 +7249,9 @@ GRANT ALL ON FUNCTION pb.operator_suspend(p_operator text, p_reason text, p_wall
 
 REVOKE ALL ON FUNCTION pb.operator_transfer(p_operator text, p_reason text, p_kind text, p_source text, p_reference text, p_target text, p_wallet uuid, p_target_wallet uuid, p_amount bigint, has_document boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_transfer(p_operator text, p_reason text, p_kind text, p_source text, p_reference text, p_target text, p_wallet uuid, p_target_wallet uuid, p_amount bigint, has_document boolean) TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.own_end_user_usage(p_from date, p_to date, p_end_users text[], after_day date, after_mode pb.key_mode, after_end_user text, max_rows bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.own_end_user_usage(p_from date, p_to date, p_end_users text[], after_day date, after_mode pb.key_mode, after_end_user text, max_rows bigint) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.own_proof(p_until timestamp with time zone, OUT hour timestamp with time zone, OUT complete_until timestamp with time zone, OUT digest bytea, OUT leaf_index bigint, OUT tree_size bigint, OUT path bytea[], OUT signed text, OUT hour_roots bytea[], OUT day_signed text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.own_proof(p_until timestamp with time zone, OUT hour timestamp with time zone, OUT complete_until timestamp with time zone, OUT digest bytea, OUT leaf_index bigint, OUT tree_size bigint, OUT path bytea[], OUT signed text, OUT hour_roots bytea[], OUT day_signed text) TO pennyblack_tenant;
@@ -7304,6 +7325,10 @@ REVOKE ALL ON FUNCTION pb.partitions_to_drop() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.payment_id_of(p_kind text, p_reference text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.plain_modes(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], run_names text[], now_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.prepare_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], other_claims bytea[], now_at timestamp with time zone, INOUT idempotency_hmacs bytea[], INOUT fingerprints bytea[], INOUT secret_versions smallint[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.prepare_hour(p_now timestamp with time zone, OUT hour timestamp with time zone, OUT state text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.prepare_hour(p_now timestamp with time zone, OUT hour timestamp with time zone, OUT state text) TO pennyblack_worker;
 
@@ -7333,7 +7358,7 @@ GRANT SELECT(wallet_id) ON TABLE pb.searches TO pennyblack_tenant;
 
 GRANT SELECT(key_id) ON TABLE pb.searches TO pennyblack_tenant;
 
-GRANT SELECT(run_budget_id) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(window_ids) ON TABLE pb.searches TO pennyblack_tenant;
 
 GRANT SELECT(category) ON TABLE pb.searches TO pennyblack_tenant;
 
@@ -7371,6 +7396,8 @@ REVOKE ALL ON FUNCTION pb.queue_delivery(p_wallet uuid, p_endpoint uuid, p_event
 REVOKE ALL ON FUNCTION pb.read_apps(p_session bytea, p_wallet uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_apps(p_session bytea, p_wallet uuid) TO pennyblack_people;
 
+REVOKE ALL ON FUNCTION pb.read_hold_facts(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], sent_before boolean, now_at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.read_identity() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_identity() TO pennyblack_ledger;
 GRANT ALL ON FUNCTION pb.read_identity() TO pennyblack_tenant;
@@ -7378,6 +7405,8 @@ GRANT ALL ON FUNCTION pb.read_identity() TO pennyblack_payments;
 GRANT ALL ON FUNCTION pb.read_identity() TO pennyblack_operator;
 GRANT ALL ON FUNCTION pb.read_identity() TO pennyblack_people;
 GRANT ALL ON FUNCTION pb.read_identity() TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.read_key_limits(p_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.read_own_invitation(p_session bytea, p_invitation uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_own_invitation(p_session bytea, p_invitation uuid) TO pennyblack_people;
@@ -7394,6 +7423,8 @@ GRANT ALL ON FUNCTION pb.read_session(p_session bytea) TO pennyblack_people;
 
 REVOKE ALL ON FUNCTION pb.read_team(p_session bytea, p_wallet uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_team(p_session bytea, p_wallet uuid) TO pennyblack_people;
+
+REVOKE ALL ON FUNCTION pb.read_windows(wallet_ids uuid[], key_ids uuid[], run_names text[], end_users text[], now_at timestamp with time zone, OUT spending pb.spending[], OUT item_windows text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.record_checkout(p_top_up uuid, p_checkout text, p_url text, p_end timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.record_checkout(p_top_up uuid, p_checkout text, p_url text, p_end timestamp with time zone) TO pennyblack_tenant;
@@ -7414,8 +7445,6 @@ GRANT ALL ON FUNCTION pb.record_key_uses(key_ids uuid[]) TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.record_payment_event(p_event text, p_type text, p_wallet uuid, p_payment text, p_outcome text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.record_sweep() FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION pb.records(p_since timestamp with time zone, p_until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.records_digest(p_hour timestamp with time zone) FROM PUBLIC;
@@ -7435,6 +7464,8 @@ REVOKE ALL ON FUNCTION pb.refund(search_ids uuid[], wallet_ids uuid[], transfer_
 REVOKE ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer, expected_timeline text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer, expected_timeline text) TO pennyblack_ledger;
 
+REVOKE ALL ON FUNCTION pb.remove_budget(p_limits uuid, p_position integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.replace_trial_address(p_account uuid, new_hmac bytea) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.replay_delivery(p_id uuid) FROM PUBLIC;
@@ -7444,8 +7475,11 @@ REVOKE ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], 
 GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_ledger;
 GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_worker;
 
-REVOKE ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea) TO pennyblack_people;
+REVOKE ALL ON FUNCTION pb.report_worker(p_process uuid, p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.report_worker(p_process uuid, p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea, is_mailbox_full boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea, is_mailbox_full boolean) TO pennyblack_people;
 
 REVOKE ALL ON FUNCTION pb.require_owner() FROM PUBLIC;
 
@@ -7477,7 +7511,7 @@ GRANT ALL ON FUNCTION pb.rotate_own_key(p_actor uuid, old_id uuid, new_id uuid, 
 REVOKE ALL ON FUNCTION pb.rotate_webhook_secret(p_id uuid, new_secret bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.rotate_webhook_secret(p_id uuid, new_secret bytea) TO pennyblack_tenant;
 
-REVOKE ALL ON FUNCTION pb.save_key_budget(p_id uuid, p_mode pb.key_mode, p_limits jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.save_key_limits(p_wallet uuid, p_id uuid, p_mode pb.key_mode, p_limits jsonb) FROM PUBLIC;
 
 GRANT SELECT ON TABLE pb.reconciliations TO pennyblack_operator;
 GRANT SELECT ON TABLE pb.reconciliations TO pennyblack_worker;
@@ -7499,6 +7533,8 @@ GRANT ALL ON FUNCTION pb.set_app_wallet(p_session bytea, p_wallet uuid, day_micr
 REVOKE ALL ON FUNCTION pb.set_auto_top_up(p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.set_auto_top_up(p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) TO pennyblack_tenant;
 
+REVOKE ALL ON FUNCTION pb.set_budget(p_wallet uuid, p_mode pb.key_mode, p_limits uuid, p_position integer, p_amount bigint, p_period text, p_per_end_user boolean) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.set_end_user_ids(p_stores_plain_ids boolean, p_sealed_key bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.set_end_user_ids(p_stores_plain_ids boolean, p_sealed_key bytea) TO pennyblack_tenant;
 
@@ -7512,7 +7548,7 @@ GRANT ALL ON FUNCTION pb.sign_day(p_day date, p_root bytea, p_signed text) TO pe
 REVOKE ALL ON FUNCTION pb.sign_hour(p_hour timestamp with time zone, p_root bytea, p_signed text, p_levels bytea[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.sign_hour(p_hour timestamp with time zone, p_root bytea, p_signed text, p_levels bytea[]) TO pennyblack_worker;
 
-REVOKE ALL ON FUNCTION pb.sign_up(p_email text, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_micros bigint, trials_per_day integer, trial_transfer uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.sign_up(p_email text, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_transfer uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.stamp_record() FROM PUBLIC;
 
@@ -7521,7 +7557,7 @@ REVOKE ALL ON FUNCTION pb.suspend_wallet(p_wallet uuid, is_suspended boolean) FR
 REVOKE ALL ON FUNCTION pb.sweep(max_holds integer, is_thorough boolean, only_wallet uuid, OUT ended integer, OUT micros bigint, OUT skipped_s double precision, OUT skipped_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.sweep(max_holds integer, is_thorough boolean, only_wallet uuid, OUT ended integer, OUT micros bigint, OUT skipped_s double precision, OUT skipped_ids uuid[]) TO pennyblack_worker;
 
-REVOKE ALL ON FUNCTION pb.take_over_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], p_scheme smallint, now_at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.take_over_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], now_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.take_trial(p_account uuid, p_address bytea) FROM PUBLIC;
 
@@ -7580,6 +7616,8 @@ REVOKE ALL ON FUNCTION pb.webhook_lag() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.webhook_lag() TO pennyblack_operator;
 GRANT ALL ON FUNCTION pb.webhook_lag() TO pennyblack_worker;
 
+REVOKE ALL ON FUNCTION pb.write_holds(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], categories text[], secret_versions smallint[], end_users text[], held_modes pb.key_mode[], held_windows text[], spending pb.spending[], now_at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) TO pennyblack_ledger;
 
@@ -7609,9 +7647,19 @@ GRANT SELECT(next_attempt_at) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
 GRANT SELECT(off_at) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
-GRANT SELECT ON TABLE pb.budget_checkpoints TO pennyblack_worker;
+GRANT SELECT ON TABLE pb.budgets TO pennyblack_worker;
 
-GRANT SELECT ON TABLE pb.budget_openings TO pennyblack_worker;
+GRANT SELECT(id) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(wallet_id) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(mode) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(amount_micros) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(period) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(per_end_user) ON TABLE pb.budgets TO pennyblack_tenant;
 
 GRANT SELECT ON TABLE pb.cell TO pennyblack_operator;
 
@@ -7624,8 +7672,6 @@ GRANT SELECT(month) ON TABLE pb.closed_months TO pennyblack_operator;
 GRANT SELECT(closed_at) ON TABLE pb.closed_months TO pennyblack_operator;
 
 GRANT SELECT(trial_balance) ON TABLE pb.closed_months TO pennyblack_operator;
-
-GRANT SELECT ON TABLE pb.end_user_budgets TO pennyblack_worker;
 
 GRANT SELECT(wallet_id) ON TABLE pb.end_user_settings TO pennyblack_tenant;
 
@@ -7648,6 +7694,12 @@ GRANT SELECT(answer) ON TABLE pb.idempotency TO pennyblack_worker;
 
 GRANT SELECT(secret_version) ON TABLE pb.idempotency TO pennyblack_operator;
 
+GRANT SELECT(limits_id) ON TABLE pb.key_limit_budgets TO pennyblack_tenant;
+
+GRANT SELECT(wallet_id) ON TABLE pb.key_limit_budgets TO pennyblack_tenant;
+
+GRANT SELECT(budget_id) ON TABLE pb.key_limit_budgets TO pennyblack_tenant;
+
 GRANT SELECT ON TABLE pb.ledger_days TO pennyblack_worker;
 
 GRANT SELECT ON TABLE pb.members TO pennyblack_operator;
@@ -7660,12 +7712,6 @@ GRANT SELECT(wallet_id) ON TABLE pb.payment_customers TO pennyblack_payments;
 GRANT SELECT(customer_id) ON TABLE pb.payment_customers TO pennyblack_tenant;
 GRANT SELECT(customer_id) ON TABLE pb.payment_customers TO pennyblack_payments;
 
-GRANT SELECT ON TABLE pb.receivables TO pennyblack_worker;
-
-GRANT SELECT(wallet_id) ON TABLE pb.receivables TO pennyblack_tenant;
-
-GRANT SELECT(owed_micros) ON TABLE pb.receivables TO pennyblack_tenant;
-
 GRANT SELECT ON TABLE pb.refunds TO pennyblack_worker;
 
 GRANT SELECT ON TABLE pb.reversals TO pennyblack_worker;
@@ -7677,24 +7723,6 @@ GRANT SELECT(kind) ON TABLE pb.reversals TO pennyblack_payments;
 GRANT SELECT(state) ON TABLE pb.reversals TO pennyblack_payments;
 
 GRANT SELECT(created_at) ON TABLE pb.reversals TO pennyblack_payments;
-
-GRANT SELECT ON TABLE pb.run_budgets TO pennyblack_worker;
-
-GRANT SELECT(wallet_id) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(name) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(id) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(max_micros) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(spent_micros) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(opened_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT(expires_at) ON TABLE pb.run_budgets TO pennyblack_tenant;
-
-GRANT SELECT ON TABLE pb.run_checkpoints TO pennyblack_worker;
 
 GRANT SELECT(process_id) ON TABLE pb.secret_reports TO pennyblack_operator;
 
@@ -7800,5 +7828,9 @@ GRANT SELECT(charged_micros) ON TABLE pb.usage_hours TO pennyblack_tenant;
 GRANT SELECT ON TABLE pb.wallet_checkpoints TO pennyblack_worker;
 
 GRANT SELECT ON TABLE pb.wallet_hours TO pennyblack_worker;
+
+GRANT SELECT ON TABLE pb.window_checkpoints TO pennyblack_worker;
+
+GRANT SELECT ON TABLE pb.window_openings TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.list_trial_addresses() FROM PUBLIC;

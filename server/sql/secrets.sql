@@ -26,7 +26,7 @@ end
 $$;
 
 -- Makes a version the writing one, unless a process seen within two minutes prevents it; then returns those processes.
--- A server of a release without reports is recognized by its usage counts. Only the owner calls it.
+-- Only the owner calls it.
 create or replace function pb.use_secret(p_operator text, p_version smallint, p_check bytea, may_discard boolean)
 returns table (process_id uuid, seen_at timestamptz, reason text)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -40,10 +40,7 @@ begin
     case when p_version = any (r.versions) then 'different_secret' else 'not_listed' end
   from pb.secret_reports r
   where not r.has_stopped and r.seen_at > since
-    and r.check_values[array_position(r.versions, p_version)] is distinct from p_check
-  union all
-  select w.id, w.seen_at, 'previous_release' from pb.tally_writers w
-  where w.seen_at > since and not exists (select from pb.secret_reports r where r.process_id = w.id);
+    and r.check_values[array_position(r.versions, p_version)] is distinct from p_check;
   if found then
     return;
   end if;

@@ -9,7 +9,6 @@
 -- watermark where it is. skipped_ids are these wallets, and skipped_s is how many seconds the oldest of the holds has been
 -- overdue. A hot wallet is nearly always locked: with only_wallet, a sweep is restricted to that wallet and waits 200 ms
 -- for its lock.
-drop function if exists pb.sweep(integer, boolean);
 create or replace function pb.sweep(
   max_holds integer, is_thorough boolean default false, only_wallet uuid default null,
   out ended integer, out micros bigint, out skipped_s double precision, out skipped_ids uuid[]
@@ -67,14 +66,5 @@ begin
     ), 'infinity')
   )
   where settled_before < now_at - interval '2 minutes';
-end
-$$;
-
--- Every sweep updates the watermark, so its row also shows when a worker last ran.
-create or replace function pb.record_sweep() returns trigger
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  new.swept_at := clock_timestamp();
-  return new;
 end
 $$;

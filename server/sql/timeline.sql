@@ -10,7 +10,6 @@
 --   NULL            any
 --
 -- The token is written by the first transaction on a timeline, so a synchronous replica has it before anything is acknowledged.
-drop function if exists pb.require_timeline(integer);
 create or replace function pb.require_timeline(expected text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -52,7 +51,6 @@ $$;
 
 -- The system identifier, the timeline, the timelines on which money was moved, the role, and the number of replicas that are
 -- connected. Of a replica, the timeline is the latest that it knows of.
-drop function if exists pb.read_replica_timeline();
 create or replace function pb.read_identity() returns text
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare

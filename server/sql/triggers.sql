@@ -1,5 +1,5 @@
 -- Triggers. Each block (separated by blank lines) is applied only when its text changes, because replacing a trigger
--- locks its table. The conditions on pb.wallets and pb.key_budgets are evaluated for every search: keep them short,
+-- locks its table. The conditions on pb.wallets and pb.budget_windows are evaluated for every search: keep them short,
 -- because PostgreSQL parses them for every statement. The literal 10000 in them is pb.price_micros(); a test compares
 -- them.
 
@@ -29,20 +29,16 @@ create or replace trigger touch_key
   for each row execute function pb.touch_key();
 
 -- A budget is spent when it cannot pay for one more search, as in pb.hold.
-create or replace trigger emit_budget_event
-  after update on pb.key_budgets
+create or replace trigger emit_budget_event after update on pb.budget_windows
   for each row when (
-    (new.total_spent_micros + 10000 > new.total_limit_micros
-      and (old.total_spent_micros + 10000 > old.total_limit_micros) is not true)
-    or (new.day_spent_micros + 10000 > new.day_limit_micros
-      and (old.day = new.day and old.day_spent_micros + 10000 > old.day_limit_micros) is not true)
-    or (new.month_spent_micros + 10000 > new.month_limit_micros
-      and (old.month = new.month and old.month_spent_micros + 10000 > old.month_limit_micros) is not true)
+    new.budget_id is not null and new.spent_micros + 10000 > new.limit_micros
+    and (old.id = new.id and old.spent_micros + 10000 > old.limit_micros) is not true
   )
   execute function pb.emit_budget_event();
 
-create or replace trigger record_sweep before update on pb.sweep_watermark
-  for each row execute function pb.record_sweep();
+create or replace trigger emit_first_budget_event after insert on pb.budget_windows
+  for each row when (new.budget_id is not null and new.spent_micros + 10000 > new.limit_micros)
+  execute function pb.emit_budget_event();
 
 create or replace trigger delete_sign_in_tokens after delete on pb.people
   for each row execute function pb.delete_sign_in_tokens();

@@ -20,29 +20,29 @@ begin
 end
 $$;
 
--- Deletes runs that expired over an hour ago. By then none of their searches is in flight, because a hold lasts a
--- minute.
-create or replace function pb.delete_expired_runs(p_limit integer) returns integer
+-- Deletes windows and runs that ended, and budgets that were archived, over an hour ago. By then none of their searches is in
+-- flight, because a hold lasts a minute.
+create or replace function pb.delete_ended_windows(p_limit integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   deleted integer;
-  deleted_tests integer;
+  ended_before timestamptz := clock_timestamp() - interval '1 hour';
 begin
-  with over as materialized (
-    select b.id from pb.run_budgets b
-    where b.expires_at <= clock_timestamp() - interval '1 hour'
+  with ended as materialized (
+    select w.id from pb.budget_windows w
+    where w.resets_at <= ended_before
+      or exists (select from pb.budgets b where b.id = w.budget_id and b.archived_at <= ended_before)
     limit p_limit for update skip locked
+  ), opened as (
+    delete from pb.window_openings o using ended where o.window_id = ended.id
   )
-  delete from pb.run_budgets r using over where r.id = over.id;
+  delete from pb.budget_windows w using ended where w.id = ended.id;
   get diagnostics deleted = row_count;
-  with over as materialized (
-    select b.id from pb.test_run_budgets b
-    where b.expires_at <= clock_timestamp() - interval '1 hour'
-    limit p_limit - deleted for update skip locked
-  )
-  delete from pb.test_run_budgets r using over where r.id = over.id;
-  get diagnostics deleted_tests = row_count;
-  return deleted + deleted_tests;
+  delete from pb.budgets b
+  where b.archived_at <= ended_before and not exists (
+    select from pb.budget_windows w where w.wallet_id = b.wallet_id and w.mode = b.mode and w.budget_id = b.id
+  );
+  return deleted;
 end
 $$;
 
@@ -152,3 +152,28 @@ begin atomic
   on conflict (at) do nothing;
   delete from pb.reconciliations r where r.at < clock_timestamp() - interval '31 days';
 end;
+
+-- Records that a worker runs, its tasks with the maximum age of their last success in seconds, and the tasks that have
+-- succeeded since its last report. A worker that stops leaves no row, unlike one that crashes.
+create or replace function pb.report_worker(
+  p_process uuid, p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean
+) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_stopped then
+    delete from pb.worker_reports r where r.process_id = p_process;
+  else
+    insert into pb.worker_reports (process_id, started_at, seen_at)
+    values (p_process, clock_timestamp(), clock_timestamp())
+    on conflict (process_id) do update set seen_at = excluded.seen_at;
+    delete from pb.worker_reports r where r.seen_at < clock_timestamp() - interval '1 day';
+  end if;
+  -- In one order, because workers report at the same time.
+  insert into pb.worker_tasks as t (task, max_age_s, succeeded_at, reported_at)
+  select n.task, n.max_age_s, clock_timestamp(), clock_timestamp()
+  from unnest(p_tasks, p_max_ages) n (task, max_age_s) order by n.task
+  on conflict (task) do update
+  set max_age_s = excluded.max_age_s, reported_at = excluded.reported_at,
+    succeeded_at = case when t.task = any (p_succeeded) then excluded.succeeded_at else t.succeeded_at end;
+end
+$$;

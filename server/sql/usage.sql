@@ -160,9 +160,8 @@ end
 $$;
 
 -- Adds the counts of a server since its last batch. Rows are written in one order, so that two servers do not deadlock.
-drop function if exists pb.write_tally(uuid, bigint, jsonb, jsonb);
 create or replace function pb.write_tally(
-  writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb default '[]'
+  writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
@@ -192,10 +191,9 @@ begin
   on conflict (wallet_id, day, key_id, mode, category, outcome, was_held) do update
   set searches = u.searches + excluded.searches;
 
-  -- Servers of the previous release send no paid_cost_micros and count the cost of successful calls only.
   insert into pb.upstream_days as u (day, provider, outcome, calls, cost_micros, revenue_micros, paid_cost_micros)
   select r.day, r.provider, r.outcome, sum(r.calls)::bigint, sum(r.cost_micros)::bigint, sum(r.revenue_micros)::bigint,
-    sum(coalesce(r.paid_cost_micros, r.cost_micros))::bigint
+    sum(r.paid_cost_micros)::bigint
   from jsonb_to_recordset(upstreams) as r (
     day date, provider text, outcome text, calls bigint, cost_micros bigint, revenue_micros bigint, paid_cost_micros bigint
   )

@@ -142,7 +142,9 @@ begin
       e.created_at := now_at;
       e.data := case
         when e.type = 'key.budget_spent' then (
-          select pb.describe_budget(b) from pb.key_budgets b where b.id = (e.data ->> 'budget_id')::uuid
+          select pb.describe_window(w) from pb.budget_windows w
+          where w.wallet_id = e.wallet_id and w.mode = 'live' and w.budget_id = (e.data ->> 'budget_id')::uuid
+            and w.subject = ''
         )
         else (select pb.describe_wallet(e.type, w) from pb.wallets w where w.id = e.wallet_id)
       end;
@@ -168,9 +170,12 @@ begin
 end
 $$;
 
--- Claims due deliveries, oldest first, but at most max_per_endpoint in progress per endpoint, so that a slow receiver
--- or one with thousands of waiting deliveries does not delay the others.
-create or replace function pb.claim_deliveries(max_deliveries integer, max_per_endpoint integer)
+-- Claims due deliveries. The wallet with the fewest in progress is next, so that one with thousands of waiting deliveries
+-- or many slow receivers does not delay the others; within a wallet the endpoints take turns, each oldest first. Ties are
+-- random: in order of time, the backlogs of many wallets would come before every new delivery.
+create or replace function pb.claim_deliveries(
+  max_deliveries integer, max_per_endpoint integer, max_per_wallet integer
+)
 returns table (
   id uuid, claim integer, attempts smallint, endpoint_id uuid, url text, secret bytea, previous_secret bytea,
   event_id uuid, type text, data jsonb, event_at timestamptz
@@ -193,23 +198,36 @@ begin
       where d.state = 'pending' and d.endpoint_id > w.endpoint_id order by d.endpoint_id limit 1
     )
     from waiting w where w.endpoint_id is not null
-  ), due as (
-    select d.id
+  ), endpoints as (
+    select w.endpoint_id, e.wallet_id, busy.claimed, sum(busy.claimed) over (partition by e.wallet_id) as wallet_claimed
     from waiting w
+    join pb.webhook_endpoints e on e.id = w.endpoint_id
     cross join lateral (
-      select max_per_endpoint - count(*) as slots from pb.webhook_deliveries f
+      select count(*) as claimed from pb.webhook_deliveries f
       where f.endpoint_id = w.endpoint_id and f.state = 'pending' and f.due_at <= now_at and f.claimed_until > now_at
-    ) free
+    ) busy
+  ), candidates as (
+    select d.id, n.claimed, n.wallet_id, n.wallet_claimed, d.due_at,
+      n.claimed + row_number() over (partition by n.endpoint_id order by d.due_at, d.id) as turn
+    from endpoints n
     cross join lateral (
       select f.id, f.due_at from pb.webhook_deliveries f
-      where f.endpoint_id = w.endpoint_id and f.state = 'pending' and f.due_at <= now_at
+      where f.endpoint_id = n.endpoint_id and f.state = 'pending' and f.due_at <= now_at
         and (f.claimed_until is null or f.claimed_until <= now_at)
-      order by f.due_at limit greatest(free.slots, 0) for update skip locked
+      order by f.due_at limit greatest(max_per_endpoint - n.claimed, 0)
     ) d
-    order by d.due_at limit max_deliveries
+  ), numbered as (
+    select c.id, c.wallet_claimed + row_number() over (partition by c.wallet_id order by c.turn, c.due_at, c.id) as turn
+    from candidates c
+  ), due as (
+    select n.id from numbered n where n.turn <= max_per_wallet order by n.turn, random() limit max_deliveries
+  ), free as (
+    select d.id from pb.webhook_deliveries d join due on due.id = d.id
+    where d.state = 'pending' and (d.claimed_until is null or d.claimed_until <= now_at)
+    for update of d skip locked
   ), taken as (
     update pb.webhook_deliveries d set claim = d.claim + 1, claimed_until = now_at + interval '1 minute'
-    from due where d.id = due.id
+    from free where d.id = free.id
     returning d.*
   )
   select t.id, t.claim, t.attempts, t.endpoint_id, e.url, e.secret,

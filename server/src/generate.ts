@@ -1,19 +1,19 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { formatJson } from "./api-docs/format-json.ts";
+import { describeRoutes, exampleOf } from "./api-docs/openapi.ts";
+import type { ReferenceExample } from "./api-docs/reference-example.ts";
+import { type OpenapiDocument, renderReference } from "./api-docs/render-reference.ts";
+import { resolveReferences } from "./api-docs/resolve-references.ts";
 import { type ApiDependencies, apiRoutes } from "./app/api-routes.ts";
 import { checksumOfSchema, parseVersion } from "./db/schema-files.ts";
 import { dialects } from "./dialects/dialects.ts";
 import { renderTable } from "./dialects/render-table.ts";
-import { formatJson } from "./http/format-json.ts";
-import { describeRoutes, exampleOf } from "./http/openapi.ts";
-import { publicRoutes } from "./http/public-routes.ts";
-import type { ReferenceExample } from "./http/reference-example.ts";
-import { type OpenapiDocument, renderReference } from "./http/render-reference.ts";
-import { resolveReferences } from "./http/resolve-references.ts";
 import { renderScopes } from "./keys/scopes.ts";
 import { insertGenerated } from "./lib/insert-generated.ts";
 import { version } from "./lib/version.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems/problems.ts";
+import { publicRoutes } from "./sites/public-routes.ts";
 import { renderMetricsPage } from "./telemetry/metric-table.ts";
 
 // `npm run generate` writes openapi.json and docs/reference.md from the routes, docs/problems from problems.ts,
@@ -48,7 +48,7 @@ else write();
 
 function openapi(): string {
   // The routes are only described, never called, so they need no dependencies.
-  const dependencies = { search: {}, lenses: {}, publicUrl: "", management: {} } as ApiDependencies;
+  const dependencies = { runner: {}, lenses: {}, publicUrl: "", management: {} } as ApiDependencies;
   const site = { publicUrl: "", securityContact: undefined, hasDocs: () => false, jwks: undefined };
   const routes = [...apiRoutes(dependencies), ...publicRoutes({ ...site, readOpenapi: () => Buffer.alloc(0) })];
   return `${formatJson(describeRoutes(routes, { version, serverUrl: "https://pennyblack.example" }))}\n`;
@@ -56,7 +56,7 @@ function openapi(): string {
 
 /** The recorded requests and responses of the reference, which `npm run docs:examples` writes. */
 function readExamples(): Record<string, ReferenceExample> {
-  return JSON.parse(readOrEmpty("server/src/http/reference-examples.json")) as Record<string, ReferenceExample>;
+  return JSON.parse(readOrEmpty("server/src/api-docs/reference-examples.json")) as Record<string, ReferenceExample>;
 }
 
 function problemMarkdown(code: ProblemCode): string {

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { createApp } from "./app.ts";
 import { ConfigFaults, readConfig, serverSettings } from "./config/config.ts";
+import { listen } from "./http/listen.ts";
 import { LensFaults } from "./lenses/lenses.ts";
 import { FleetFault } from "./operator/operator-client.ts";
 import { createLog } from "./telemetry/log.ts";
@@ -14,14 +15,15 @@ const config = orExit(() => readConfig(serverSettings));
 const log = createLog(config.logLevel);
 const app = orExit(() => createApp(config, log));
 
-const databaseFault = await app.checkDatabase();
-if (databaseFault) {
-  process.stderr.write(`${databaseFault}\n`);
+const fault =
+  (await app.checkDatabase()) ??
+  (await listen(app.ops, { host: config.opsHost, port: config.opsPort, variable: "PENNYBLACK_OPS_PORT" })) ??
+  (await listen(app.http, { host: config.host, port: config.port, variable: "PORT" }));
+if (fault) {
+  process.stderr.write(`${fault}\n`);
   process.exit(1);
 }
 
-await app.ops.listen({ host: config.opsHost, port: config.opsPort });
-await app.http.listen({ host: config.host, port: config.port });
 log.info({ addresses: app.http.addresses(), ops: app.ops.addresses() }, "listening");
 
 // Node would print the error with all its properties, which can include a query. The process state is unknown, so exit.
@@ -30,7 +32,7 @@ process.on("uncaughtException", (err) => {
   process.exit(1);
 });
 
-process.on("SIGHUP", () => app.reloadLenses());
+process.on("SIGHUP", () => app.reload(() => readConfig(["upstreams"]).upstreams));
 
 let isStopping = false;
 for (const signal of ["SIGTERM", "SIGINT"] as const) {

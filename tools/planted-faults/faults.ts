@@ -1,26 +1,34 @@
+import { abuseFaults } from "./abuse-faults.ts";
 import { dialectFaults } from "./dialect-faults.ts";
 import { endUserFaults } from "./end-user-faults.ts";
 import { evidenceFaults } from "./evidence-faults.ts";
+import { healthFaults } from "./health-faults.ts";
 import { hourFaults } from "./hour-faults.ts";
 import { adminFaults, fairnessFaults, unpaidFaults } from "./isolation-faults.ts";
 import { mcpFaults } from "./mcp-faults.ts";
 import type { PlantedFault } from "./planted-fault.ts";
+import { schemaFaults } from "./schema-faults.ts";
 import { inputFaults, keyFaults, problemFaults, searchFaults } from "./search-faults.ts";
 import { secretFaults } from "./secret-faults.ts";
+import { sharingFaults } from "./sharing-faults.ts";
 import { timelineFaults } from "./timeline-faults.ts";
 import { transferFaults } from "./transfer-faults.ts";
 import { laneFaults, paymentFaults, walletFaults } from "./wallet-faults.ts";
+import { windowFaults } from "./window-faults.ts";
 
 export const plantedFaults: readonly PlantedFault[] = [
   ...walletFaults,
+  ...windowFaults,
   ...keyFaults,
   ...searchFaults,
   ...problemFaults,
   ...unpaidFaults,
   ...laneFaults,
   ...fairnessFaults,
+  ...sharingFaults,
   ...inputFaults,
   ...paymentFaults,
+  ...healthFaults,
   ...hourFaults,
   ...secretFaults,
   ...evidenceFaults,
@@ -30,4 +38,6 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...endUserFaults,
   ...mcpFaults,
   ...dialectFaults,
+  ...abuseFaults,
+  ...schemaFaults,
 ];

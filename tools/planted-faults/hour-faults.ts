@@ -82,13 +82,13 @@ export const hourFaults: PlantedFault[] = [
     caughtBy: "closed hours chain a digest per wallet, and their sums are the checkpoint",
   },
   {
-    id: "budget-checkpoint-includes-earlier-days",
-    description: "the day of a budget's checkpoint includes earlier days",
+    id: "replaced-window-keeps-checkpoint",
+    description: "the sum of a window that was replaced is kept",
     file: hours,
-    find: "case when c.day = excluded.day then c.day_micros else 0 end",
-    replace: "c.day_micros",
+    find: "delete from pb.window_checkpoints c where not exists (select from pb.budget_windows w where w.id = c.window_id);",
+    replace: "null;",
     tests: [closing],
-    caughtBy: "the sums of a budget are those of all closed hours, and of the last day and month with a search",
+    caughtBy: "the sum of a window is that of all closed hours, and a window that was replaced has none",
   },
   {
     id: "hour-closed-with-differences",

@@ -2,7 +2,7 @@ import type { PlantedFault } from "./planted-fault.ts";
 
 const fairShares = "stories/fair-shares.test";
 const searchCalls = "server/src/search/search-calls.ts";
-const unpaidLimit = "server/src/search/unpaid-limit.ts";
+const unpaidLimit = "server/src/limits/unpaid-limit.ts";
 const unpaidCalls = "fairness/unpaid-calls.test";
 
 export const adminFaults: PlantedFault[] = [
@@ -21,10 +21,10 @@ export const fairnessFaults: PlantedFault[] = [
   {
     id: "wallet-takes-all-slots",
     description: "one wallet can occupy all slots of a server",
-    file: "server/src/http/admission.ts",
-    find: "if (owned >= maxOwned) {",
-    replace: "if (owned > max) {",
-    tests: ["src/http/admission.test", fairShares],
+    file: "server/src/limits/admission.ts",
+    find: "if (owned < maxOwned) return whyFull();",
+    replace: "if (owned <= max) return whyFull();",
+    tests: ["src/limits/admission.test", fairShares],
     caughtBy: "half-sent bodies of a known caller use up the share of its wallet, and nothing of another's",
   },
   {
@@ -57,7 +57,7 @@ export const fairnessFaults: PlantedFault[] = [
   {
     id: "management-requests-not-counted",
     description: "management requests do not count against the share of their wallet",
-    file: "server/src/http/request-limits.ts",
+    file: "server/src/limits/request-limits.ts",
     find: 'occupySlot(reply.request, admission.enter("callers", walletId));',
     replace: "occupySlot(reply.request, () => undefined);",
     tests: [fairShares],
@@ -85,7 +85,7 @@ export const fairnessFaults: PlantedFault[] = [
     id: "unknown-key-lookups-unbounded",
     description: "look-ups of unknown keys are not bounded",
     file: "server/src/keys/keys.ts",
-    find: "const leave = enterLookUp(from);",
+    find: "const leave = await enterLookUp(from);",
     replace: "const leave = (): void => undefined;",
     tests: [fairShares],
     caughtBy: "look-ups of unknown keys wait in slots of their own, and a key that worked before needs none",
@@ -94,8 +94,8 @@ export const fairnessFaults: PlantedFault[] = [
     id: "keyless-requests-unbounded",
     description: "requests without a key are not bounded",
     file: "server/src/http/http-server.ts",
-    find: "if (isPublic(route)) occupySlot(",
-    replace: "if (isPublic(route) && request.id === '') occupySlot(",
+    find: "if (isPublic(route)) occupyPublicSlot(",
+    replace: "if (isPublic(route) && request.id === '') occupyPublicSlot(",
     tests: ["src/http/http-server.test"],
     caughtBy:
       "unknown callers have a pool of their own, which a request leaves when its caller is known or it has ended",
@@ -124,7 +124,7 @@ export const unpaidFaults: PlantedFault[] = [
   {
     id: "costs-lost-at-shutdown",
     description: "the costs of the last seconds are lost at shutdown",
-    file: "server/src/app.ts",
+    file: "server/src/app/reports.ts",
     find: "await tally.close();",
     replace: "",
     tests: [unpaidCalls],
@@ -164,7 +164,7 @@ export const unpaidFaults: PlantedFault[] = [
     file: unpaidLimit,
     find: "if (isPaid) return credits.add(walletId, 2);",
     replace: "if (isPaid) return credits.add(walletId, 1);",
-    tests: ["src/search/unpaid-limit.test"],
+    tests: ["src/limits/unpaid-limit.test"],
     caughtBy: "paid searches earn unpaid calls, at most 1,000 and for at most an hour or so",
   },
   {
@@ -173,7 +173,7 @@ export const unpaidFaults: PlantedFault[] = [
     file: unpaidLimit,
     find: "reserved: count.reserved + 1, startedMs: now() }",
     replace: "startedMs: now() }",
-    tests: ["src/search/unpaid-limit.test"],
+    tests: ["src/limits/unpaid-limit.test"],
     caughtBy: "searches at once cannot exceed the allowance of a wallet with unpaid calls",
   },
   {
@@ -200,7 +200,7 @@ export const unpaidFaults: PlantedFault[] = [
     file: unpaidLimit,
     find: "level: Math.max(0, count.level + unpaidCalls - (isPaid ? 1 : 0)),",
     replace: "level: Math.min(320, Math.max(0, count.level + unpaidCalls - (isPaid ? 1 : 0))),",
-    tests: ["src/search/unpaid-limit.test"],
+    tests: ["src/limits/unpaid-limit.test"],
     caughtBy: "a wallet that never pays causes at most these and 5 unpaid calls a minute",
   },
   {
@@ -227,7 +227,7 @@ export const unpaidFaults: PlantedFault[] = [
     file: unpaidLimit,
     find: "const waitMs = Math.min(over, 1 - (now() - count.startedMs) / perCall) * perCall;",
     replace: "const waitMs = over * perCall;",
-    tests: ["src/search/unpaid-limit.test"],
+    tests: ["src/limits/unpaid-limit.test"],
     caughtBy: "a wallet with many unpaid calls recovers while it pays",
   },
   {

@@ -48,7 +48,7 @@ export const timelineFaults: PlantedFault[] = [
     find: "return await auditNodes(cluster, journal);",
     replace:
       "return { violations: [], counts: { charged: 0, lost: 0, replayed: 0, errors: 0, closedCharged: 0, closedFree: 0 } };",
-    tests: ["faults/chaos/chaos.test"],
+    tests: ["faults/chaos/chaos.long.test"],
     caughtBy: "a run whose database does not recover audits every node",
   },
   {
@@ -113,5 +113,14 @@ export const timelineFaults: PlantedFault[] = [
     replace: "Math.floor(urls.length / 3)",
     tests: ["src/db/find-primary.test"],
     caughtBy: "uses a primary only if half of the hosts respond",
+  },
+  {
+    id: "outdated-history-refuses-primary",
+    description: "a history that was read before money moved is taken for that of another database",
+    file: "server/src/db/fence.ts",
+    find: "|| fence?.latest === known) throw error;",
+    replace: "|| fence) throw error;",
+    tests: ["src/db/find-primary.test"],
+    caughtBy: "a history that was read before this process learned more is read again",
   },
 ];

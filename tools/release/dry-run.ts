@@ -32,7 +32,7 @@ process.exitCode = faults.length === 0 && status === 0 ? 0 : 1;
 
 function usePackages(): number {
   const env = { ...process.env, PENNYBLACK_RELEASE: out };
-  const args = ["--test", "server/test/stories/release.test.ts"];
+  const args = ["--test", "server/test/stories/release.long.test.ts"];
   return spawnSync(process.execPath, args, { cwd: root, stdio: "inherit", env, timeout: 300_000 }).status ?? 1;
 }
 

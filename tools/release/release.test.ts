@@ -13,7 +13,7 @@ import { releaseVersion, root } from "./products.ts";
 import { applyChangesets } from "./version.ts";
 import { versionDifferences, versionFiles } from "./versions.ts";
 
-// Rehearses a release as `npm run release:dry` does, without the image. server/test/stories/release.test.ts installs and uses
+// Rehearses a release as `npm run release:dry` does, without the image. server/test/stories/release.long.test.ts installs and uses
 // the packages.
 
 const folder = join(root, ".pennyblack/release-test");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { resolveReferences } from "../../../server/src/http/resolve-references.ts";
+import { resolveReferences } from "../../../server/src/api-docs/resolve-references.ts";
 import { describeOutcome } from "./describe-outcome.ts";
 
 test("every problem code of a search has its own text", () => {

@@ -81,7 +81,7 @@ function SetUpBackups() {
 }
 
 export function describeWorker({ worker_last_seen: at }: SystemStatus): Status {
-  return { label: "Worker", value: at ? <RelativeTime at={at} /> : "not seen yet", note: "last sweep of holds" };
+  return { label: "Worker", value: at ? <RelativeTime at={at} /> : "not seen yet", note: "last report" };
 }
 
 export function describeLags({ usage_lag_s: usage = 0, webhook_lag_s: webhooks = 0 }: SystemStatus): Status[] {

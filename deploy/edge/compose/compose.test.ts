@@ -7,10 +7,10 @@ import { after, test } from "node:test";
 import { parse } from "yaml";
 import { readConfig, serverSettings, workerSettings } from "../../../server/src/config/config.ts";
 import { readFleet } from "../../../server/src/operator/operator-client.ts";
-import { assertValidCompose } from "../../lint-compose.ts";
+import { assertFewPrivileges, assertValidCompose, type ServicePrivileges } from "../../check-compose.ts";
 import { type Edge, edgeFiles } from "../edge-config.ts";
 
-interface Service {
+interface Service extends ServicePrivileges {
   image: string;
   env_file?: string[];
   environment?: Record<string, string>;
@@ -18,7 +18,6 @@ interface Service {
   networks: string[] | Record<string, { ipv4_address?: string }>;
   volumes?: string[];
   read_only?: boolean;
-  cap_drop?: string[];
 }
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
@@ -65,7 +64,10 @@ test("every process of a cell accepts its settings, and no cell has a secret of 
   const secrets = cells.map((cell) => {
     const server = readConfig(serverSettings, settingsOf(`${cell}-server`));
     assert.equal(new URL(server.publicUrl).hostname, edge.cells[cell]?.host);
-    assert.deepEqual([server.upstreams.length, server.redisUrl], [1, `redis://${cell}-valkey:6379`]);
+    const { VALKEY_EXTRA_FLAGS: flags = "", REDISCLI_AUTH: password } = settingsOf(`${cell}-valkey`);
+    assert.match(password ?? "", /^[0-9a-f]{48}$/);
+    assert.equal(flags, `--requirepass ${password}`);
+    assert.deepEqual([server.upstreams.length, server.redisUrl], [1, `redis://:${password}@${cell}-valkey:6379`]);
     assert.equal(new URL(server.ledgerDatabaseUrl).hostname, `${cell}-postgres`);
     assert.ok(readConfig(workerSettings, settingsOf(`${cell}-worker`)));
     assert.ok(readConfig(["directDatabaseUrl", "keyPeppers", "secrets"], settingsOf(`${cell}-admin`)));
@@ -73,7 +75,8 @@ test("every process of a cell accepts its settings, and no cell has a secret of 
     const migrate = readConfig(names, settingsOf(`${cell}-migrate`));
     assert.equal(migrate.cell, cell);
     assert.equal(new URL(migrate.adminDatabaseUrl ?? "").password, settingsOf(`${cell}-postgres`)["POSTGRES_PASSWORD"]);
-    return [server.secrets, server.keyPeppers, server.operators, server.ledgerDatabaseUrl, migrate.adminDatabaseUrl];
+    const urls = [server.ledgerDatabaseUrl, migrate.adminDatabaseUrl];
+    return [server.secrets, server.keyPeppers, server.operators, ...urls, password];
   });
   const [first = [], second = []] = secrets;
   for (const [index, secret] of first.entries()) assert.notDeepEqual(secret, second[index]);
@@ -120,14 +123,16 @@ test("cells share no database and no network but the one of HAProxy, and ports a
   ]);
 });
 
-test("HAProxy and our services run with a read-only file system and no capabilities", () => {
+test("HAProxy and our services run with a read-only file system", () => {
   const hardened = Object.entries(services).filter(
     ([name, { image }]) => name === "haproxy" || image.startsWith("pennyblack:"),
   );
   assert.equal(hardened.length, 1 + 4 * cells.length);
-  for (const [name, { read_only, cap_drop }] of hardened)
-    assert.deepEqual([read_only, cap_drop], [true, ["ALL"]], name);
+  for (const [name, { read_only }] of hardened) assert.equal(read_only, true, name);
 });
+
+test("no service has capabilities but those its entry point needs, and none can gain privileges", () =>
+  assertFewPrivileges(services));
 
 function find(name: string): Service {
   const service = services[name];

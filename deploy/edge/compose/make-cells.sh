@@ -22,9 +22,14 @@ make_cell() {
   fi
   password=$(random_hex)
   export PENNYBLACK_PUBLIC_URL="http://$1.localhost:8080"
+  export PENNYBLACK_SEARXNG_URL=http://searxng:8080
   export PENNYBLACK_ADMIN_DATABASE_URL="postgres://postgres:$password@$1-postgres:5432/postgres"
   ../../make-settings.sh "secrets/$1"
   sed -n 's/^PENNYBLACK_OPERATORS=operator://p' "secrets/$1/server.env" >"secrets/tokens/$1.token"
+  valkey_password=$(random_hex)
+  echo "REDIS_URL=redis://:$valkey_password@$1-valkey:6379" >>"secrets/$1/server.env"
+  printf 'VALKEY_EXTRA_FLAGS=--requirepass %s\nREDISCLI_AUTH=%s\n' "$valkey_password" "$valkey_password" >"secrets/$1/valkey.env"
+  # The last file, because its existence marks a complete cell.
   echo "POSTGRES_PASSWORD=$password" >"secrets/$1/postgres.env"
 }
 

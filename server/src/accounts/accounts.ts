@@ -86,7 +86,7 @@ export function signUp(
   return inTransaction(pool, async (db) => {
     const { walletId, values } = newAccount(options.email, secrets.trialSecrets);
     const { rows } = await db.query<{ account_id: string; trial: TrialOutcome }>(
-      "select * from pb.sign_up($1, $2, $3, $4, $5, null, null, $6)",
+      "select * from pb.sign_up($1, $2, $3, $4, $5, $6)",
       [options.email, options.personName, options.accountName, ...values],
     );
     const { account_id: accountId = "", trial = "none" } = rows[0] ?? {};

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { formatUsd, type Micros } from "../lib/money.ts";
 import {
   type AdjustmentOutcome,
@@ -197,14 +196,11 @@ async function showTrialBalance({ values, pool, print }: CommandContext): Promis
   );
 }
 
-async function printJournal({ values, pool }: CommandContext): Promise<void> {
+async function printJournal({ values, pool, write }: CommandContext): Promise<void> {
   const month = readMonth(values);
   const format = readText(values, "format");
   if (format !== "csv" && format !== "hledger") throw new UsageError("--format must be csv or hledger.");
-  for await (const part of writeJournal(pool, month, format)) {
-    // Waits for a slow reader, so that the journal is never in memory as a whole.
-    if (!process.stdout.write(part)) await once(process.stdout, "drain");
-  }
+  for await (const part of writeJournal(pool, month, format)) await write(part);
 }
 
 function readMonth(values: Values): string {

@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import type { readConfig } from "../config/config.ts";
 import type { Pool } from "../db/pool.ts";
 import type { CommandRole } from "../db/roles.ts";
 import type { Pepper } from "../keys/keys.ts";
@@ -9,8 +10,12 @@ import type { PaymentSource } from "../payments/payments.ts";
 /** Parsed options. Commander has rejected unknown ones. */
 export type Values = Readonly<Record<string, string | boolean | string[] | undefined>>;
 
+/** readConfig with the environment of the command. */
+export type ReadSettings = typeof readConfig;
+
 export interface CommandContext {
   values: Values;
+  readSettings: ReadSettings;
   /** Its sessions run as the command's role. */
   pool: Pool;
   /** The pepper for new keys. */
@@ -24,6 +29,10 @@ export interface CommandContext {
   /** Manual credits, and the payment processor if one is configured. */
   paymentSources: () => PaymentSource[];
   print: (text: string) => void;
+  /** For long output. Resolves when more can be written. */
+  write: (text: string) => Promise<void>;
+  /** All of standard input. */
+  readInput: () => Promise<string>;
   /** For the audit log: the login name of the current user. */
   operator: string;
 }
@@ -40,7 +49,7 @@ export interface Command {
 
 /** Opens its own connections, so that it also runs with invalid settings. */
 export interface StandaloneCommand extends Pick<Command, "summary" | "required" | "options"> {
-  runAlone: (print: CommandContext["print"]) => Promise<void>;
+  runAlone: (context: Pick<CommandContext, "print" | "readSettings">) => Promise<void>;
 }
 
 /** Returns the exit code 0. */

@@ -1,4 +1,4 @@
-import { Command as Program } from "commander";
+import { type OutputConfiguration, Command as Program } from "commander";
 import { accountCommands } from "./account-commands.ts";
 import { adjustCommands, monthCommands } from "./accounting-commands.ts";
 import { auditCommand } from "./audit-command.ts";
@@ -44,8 +44,12 @@ export function isCommand(group: Command | Record<string, Command>): group is Co
 }
 
 /** The command line. `run` receives the chosen command. */
-export function createProgram(run: (command: Command | StandaloneCommand, values: Values) => Promise<void>): Program {
-  const program = new Program("npm run admin --").exitOverride().showHelpAfterError("See: npm run admin -- --help");
+export function createProgram(
+  run: (command: Command | StandaloneCommand, values: Values) => Promise<void>,
+  output: OutputConfiguration = {},
+): Program {
+  const program = new Program("npm run admin --").configureOutput(output).exitOverride();
+  program.showHelpAfterError("See: npm run admin -- --help");
   const add = (parent: Program, name: string, command: Command | StandaloneCommand): void => {
     const added = parent.command(name).description(command.summary);
     for (const flags of command.required ?? []) added.requiredOption(flags, "required");

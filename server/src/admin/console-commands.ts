@@ -1,4 +1,3 @@
-import { readConfig } from "../config/config.ts";
 import { makeSignInLink } from "../console/console.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { readOptionalEmail } from "./read-values.ts";
@@ -12,10 +11,10 @@ export const consoleCommands: Record<string, Command> = {
   },
 };
 
-async function makeLink({ values, pool, print }: CommandContext): Promise<void> {
+async function makeLink({ values, pool, print, readSettings }: CommandContext): Promise<void> {
   const email = readOptionalEmail(values, "email");
   if (email === undefined) throw new UsageError("--email is required.");
-  const { publicUrl } = readConfig(["publicUrl"]);
+  const { publicUrl } = readSettings(["publicUrl"]);
   const link = await makeSignInLink(pool, { email, publicUrl, ttlMinutes: 15 });
   if (link === undefined) {
     throw new CommandFailed(

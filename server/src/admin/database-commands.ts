@@ -1,7 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Redis } from "ioredis";
 import pg from "pg";
-import { readConfig } from "../config/config.ts";
 import { readIdentity } from "../db/fence.ts";
 import { findPrimary, NoPrimary } from "../db/find-primary.ts";
 import { MigrationRefused, migrate } from "../db/migrate.ts";
@@ -22,7 +21,9 @@ export const databaseCommands: Record<string, Command> = {
   },
   setup: {
     role: "owner",
-    summary: "Migrate the database. Creates the roles first if PENNYBLACK_ADMIN_DATABASE_URL is set.",
+    summary:
+      "Migrate the database. Creates the roles first if PENNYBLACK_ADMIN_DATABASE_URL is set. --reset deletes all data of a database that another development version created.",
+    options: ["--reset"],
     run: setUp,
   },
   accept: {
@@ -33,28 +34,30 @@ export const databaseCommands: Record<string, Command> = {
   },
 };
 
-async function makeRoles({ print }: CommandContext): Promise<void> {
-  const { adminDatabaseUrl } = readConfig(["adminDatabaseUrl"]);
+async function makeRoles({ print, readSettings }: CommandContext): Promise<void> {
+  const { adminDatabaseUrl } = readSettings(["adminDatabaseUrl"]);
   if (!adminDatabaseUrl) throw new CommandFailed("Set PENNYBLACK_ADMIN_DATABASE_URL to a superuser connection.");
-  await prepareCluster(adminDatabaseUrl, print);
+  await prepareCluster(adminDatabaseUrl, { print, readSettings });
 }
 
-async function setUp({ pool, print }: CommandContext): Promise<void> {
-  const { adminDatabaseUrl, directDatabaseUrl, cell, ...trial } = readConfig([
+async function setUp({ values, pool, print, readSettings }: CommandContext): Promise<void> {
+  const { adminDatabaseUrl, directDatabaseUrl, cell, ...trial } = readSettings([
     "adminDatabaseUrl",
     "directDatabaseUrl",
     "cell",
     "trialCredit",
   ]);
   if (adminDatabaseUrl) {
-    await prepareCluster(adminDatabaseUrl, print);
+    await prepareCluster(adminDatabaseUrl, { print, readSettings });
     await untilReplicated(directDatabaseUrl);
   }
-  const { migrations, version } = await migrate(directDatabaseUrl, print).catch((error: unknown) => {
-    if (error instanceof MigrationRefused) throw new CommandFailed(error.message);
-    if (adminDatabaseUrl || !isMissing(error)) throw error;
-    throw new CommandFailed(howToMakeRoles(directDatabaseUrl), { cause: error });
-  });
+  const { migrations, version } = await migrate(directDatabaseUrl, print, { reset: values["reset"] === true }).catch(
+    (error: unknown) => {
+      if (error instanceof MigrationRefused) throw new CommandFailed(error.message);
+      if (adminDatabaseUrl || !isMissing(error)) throw error;
+      throw new CommandFailed(howToMakeRoles(directDatabaseUrl), { cause: error });
+    },
+  );
   const applied = [...migrations, ...(version === undefined ? [] : [`schema version ${version}`])];
   const terms = { amount: trial.trialCredit, maxPerDay: trial.trialsPerDay };
   const haveTermsChanged = await setTrialTerms(pool, terms);
@@ -68,9 +71,10 @@ async function setUp({ pool, print }: CommandContext): Promise<void> {
   else if (!haveTermsChanged) print("The database is up to date.");
 }
 
-async function accept({ values, pool, secrets, operator, print }: CommandContext): Promise<void> {
+async function accept(context: CommandContext): Promise<void> {
+  const { values, pool, secrets, operator, print, readSettings } = context;
   const reason = readReason(values);
-  const { redisUrl, ledgerDatabaseUrl } = readConfig(["redisUrl", "ledgerDatabaseUrl"]);
+  const { redisUrl, ledgerDatabaseUrl } = readSettings(["redisUrl", "ledgerDatabaseUrl"]);
   const identity = await readIdentity(pool);
   if (identity.isReplica) throw new CommandFailed("This database is a replica. Connect to the primary.");
   const { systemIdentifier, timeline } = identity;
@@ -89,8 +93,11 @@ async function accept({ values, pool, secrets, operator, print }: CommandContext
   print(`Accepted the database with the system identifier ${systemIdentifier}. Servers use it within a second.`);
 }
 
-async function prepareCluster(adminUrl: string, print: (text: string) => void): Promise<void> {
-  const urls = readConfig([
+async function prepareCluster(
+  adminUrl: string,
+  { print, readSettings }: Pick<CommandContext, "print" | "readSettings">,
+): Promise<void> {
+  const urls = readSettings([
     "ledgerDatabaseUrl",
     "tenantDatabaseUrl",
     "paymentsDatabaseUrl",

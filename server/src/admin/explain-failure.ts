@@ -1,8 +1,11 @@
 import { RefusedDatabase } from "../db/fence.ts";
 import { grantAdminRoles, roles } from "../db/roles.ts";
 
-/** Describes an unexpected error, with a next step. Shown only to the operator who runs the command. */
-export function explainFailure(error: unknown): string {
+/**
+ * Describes an unexpected error, with a next step. Shown only to the operator who runs the command. `variable` has the URL of
+ * the connection.
+ */
+export function explainFailure(error: unknown, variable = "PENNYBLACK_DIRECT_DATABASE_URL"): string {
   const { code, message } = readError(error);
   if (error instanceof RefusedDatabase) return message;
   switch (code) {
@@ -10,10 +13,10 @@ export function explainFailure(error: unknown): string {
     case "ENOTFOUND":
     case "ETIMEDOUT":
     case "EHOSTUNREACH":
-      return `Cannot connect to PostgreSQL (${code}). Check that it or "npm run dev" is running, and PENNYBLACK_DIRECT_DATABASE_URL.`;
+      return `Cannot connect to PostgreSQL (${code}). Check that it or "npm run dev" is running, and ${variable}.`;
     case "28P01":
     case "28000":
-      return `PostgreSQL rejected the login: ${message}. Check PENNYBLACK_DIRECT_DATABASE_URL.`;
+      return `PostgreSQL rejected the login: ${message}. Check ${variable}.`;
     case "42501":
       return `The database login lacks a privilege: ${message}. See "Database roles of the admin command" in docs/self-hosting.md. If the login is ${roles.owner}, run "npm run migrate" with PENNYBLACK_ADMIN_DATABASE_URL, or as a superuser: ${grantAdminRoles}`;
     case "22023":

@@ -1,11 +1,10 @@
 import { DatabaseError } from "pg";
-import { asTenant } from "../db/as-tenant.ts";
 import { inTransaction } from "../db/in-transaction.ts";
 import type { Queryable } from "../db/pool.ts";
-import { createKey, findKeyWallet, type KeyMode, listKeys } from "../keys/keys.ts";
+import { createKey, findKeyWallet, type KeyMode, readOwnKeys } from "../keys/keys.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
 import { revokeAnyKey } from "../operator/operator.ts";
-import { createKeyBudget, type KeyBudget, readKeyBudgets, readWallet } from "../wallet/wallet.ts";
+import { createKeyLimits, type KeyBudget, readWallet } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { formatTable } from "./format-table.ts";
 import {
@@ -77,7 +76,7 @@ async function create({ values, pool, pepper, print }: CommandContext): Promise<
       ...(allowedIps.length > 0 && { allowedIps }),
       ...(rate && { searchesPerSecond: rate }),
       ...(inFlight && { searchesInFlight: inFlight }),
-      ...(hasBudget && mode !== "mgmt" && { budgetId: await createKeyBudget(db, { walletId, mode }, limits) }),
+      ...(hasBudget && mode !== "mgmt" && { limitsId: await createKeyLimits(db, { walletId, mode }, limits) }),
     }),
   );
   if (values["json"]) return print(JSON.stringify({ keyId: created.id, key: created.key }));
@@ -110,10 +109,7 @@ async function checkNetwork(db: Queryable, network: string): Promise<void> {
 async function list({ values, pool, print }: CommandContext): Promise<void> {
   const walletId = readId(values, "wallet");
   if (!(await readWallet(pool, walletId))) throw new CommandFailed(`No wallet has the id ${walletId}.`);
-  const { keys, budgets } = await asTenant(pool, walletId, async (db) => ({
-    keys: await listKeys(db, walletId),
-    budgets: new Map((await readKeyBudgets(db, walletId)).map((budget) => [budget.id, budget])),
-  }));
+  const keys = await readOwnKeys(pool, walletId, {});
   const rows = keys.map((key) => [
     key.id,
     key.mode,
@@ -121,7 +117,7 @@ async function list({ values, pool, print }: CommandContext): Promise<void> {
     `${key.start}...`,
     key.state,
     key.expiresAt?.toISOString() ?? "never",
-    describeBudget(budgets.get(key.budgetId ?? "")),
+    describeBudget(key.budget),
   ]);
   if (rows.length === 0) return print("This wallet has no keys. To create one: npm run admin -- key create --help");
   print(formatTable(rows, ["id", "mode", "name", "prefix", "state", "expires", "budget (spent of limit)"]));

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { text as readStream } from "node:stream/consumers";
 import { listMembers } from "../accounts/accounts.ts";
 import type { Pool } from "../db/pool.ts";
 import { findKeys, type LeakedKey, revokeLeakedKeys } from "../keys/keys.ts";
@@ -18,8 +17,10 @@ export const leakedKeysCommands: Record<string, Command> = {
   },
 };
 
-async function revokeLeaked({ values, pool, peppers, print, operator }: CommandContext): Promise<void> {
-  const keys = findKeys(await readList(readOptionalText(values, "file")));
+async function revokeLeaked(context: CommandContext): Promise<void> {
+  const { values, pool, peppers, print, operator } = context;
+  const file = readOptionalText(values, "file");
+  const keys = findKeys(file === undefined ? await context.readInput() : readList(file));
   if (keys.length === 0)
     throw new CommandFailed("No keys found. Only keys with a valid prefix and checksum are recognized.");
   // The revocation triggers a webhook. The operator should also write to the owners.
@@ -44,8 +45,7 @@ async function revokeLeaked({ values, pool, peppers, print, operator }: CommandC
   print(`\nRevoked ${owners.size} of ${keys.length} keys.`);
 }
 
-async function readList(file: string | undefined): Promise<string> {
-  if (file === undefined) return await readStream(process.stdin);
+function readList(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch {

@@ -1,5 +1,4 @@
 import { rehashTrialAddresses } from "../accounts/accounts.ts";
-import { readConfig } from "../config/config.ts";
 import { resealEmails } from "../email/email.ts";
 import { checkValueOf, createSecrets, type Resealed } from "../lib/secrets.ts";
 import { countClaims, resealEndUserKeys } from "../wallet/wallet.ts";
@@ -64,14 +63,13 @@ async function showStatus({ pool, print }: CommandContext): Promise<void> {
 const reasons: Record<string, string> = {
   not_listed: "does not list this version",
   different_secret: "has a different secret under this version",
-  previous_release: "is a release without versions of the secret",
 };
 
-async function useVersion({ values, pool, print, operator }: CommandContext): Promise<void> {
+async function useVersion({ values, pool, print, operator, readSettings }: CommandContext): Promise<void> {
   const version = readOptionalCount(values, "version");
   if (version === undefined) throw new UsageError("--version is required.");
   // Not context.secrets: if the writing version is lost, another one can replace it.
-  const secret = createSecrets(readConfig(["secrets"]).secrets).all.find((each) => each.version === version);
+  const secret = createSecrets(readSettings(["secrets"]).secrets).all.find((each) => each.version === version);
   if (!secret)
     throw new CommandFailed(`PENNYBLACK_SECRET does not list version ${version}. Add it, here and on servers.`);
   const { rows } = await pool.query<{ process_id: string; seen_at: Date; reason: string }>(

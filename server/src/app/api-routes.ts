@@ -1,6 +1,5 @@
 import type { ServerConfig } from "../config/config.ts";
 import type { Pool } from "../db/pool.ts";
-import type { Admission } from "../http/admission.ts";
 import type { Route } from "../http/route.ts";
 import { type KeyRouteDependencies, keyRoutes } from "../keys/key-routes.ts";
 import type { Guard, Pepper } from "../keys/keys.ts";
@@ -9,12 +8,14 @@ import type { LensFolder } from "../lenses/lenses.ts";
 import { networkOf } from "../lib/network-of.ts";
 import type { Secrets } from "../lib/secrets.ts";
 import { createSigner } from "../lib/sign-jws.ts";
+import type { Admission } from "../limits/admission.ts";
+import { createWindowLimit } from "../limits/window-limit.ts";
 import { autoTopUpRoutes } from "../payments/auto-top-up-routes.ts";
 import type { PaymentProcessor } from "../payments/payments.ts";
 import { createStripe } from "../payments/stripe.ts";
 import { type TopUpRouteDependencies, topUpRoutes } from "../payments/top-up-routes.ts";
 import { webhookRoute } from "../payments/webhook-route.ts";
-import type { SearchDependencies } from "../search/search.ts";
+import type { SearchRunner } from "../search/run-search.ts";
 import { searchRoutes } from "../search/search-routes.ts";
 import type { Log } from "../telemetry/log.ts";
 import { searchListRoutes } from "../usage/search-list-routes.ts";
@@ -31,7 +32,7 @@ import type { Connections } from "./connections.ts";
 // The documented routes, in the order of the reference. The server and `npm run generate` both take them from here.
 
 export interface ApiDependencies {
-  search: SearchDependencies;
+  runner: SearchRunner;
   lenses: LensFolder;
   publicUrl: string;
   management: ManagementDependencies;
@@ -41,15 +42,15 @@ export interface ManagementDependencies
   extends KeyRouteDependencies,
     TopUpRouteDependencies,
     ReceiptRouteDependencies,
-    Pick<WebhookRouteDependencies, "allowPrivate"> {
+    Pick<WebhookRouteDependencies, "allowPrivate" | "limitDeliveries"> {
   /** Receives the processor's webhooks; undefined when no webhook secret is configured. */
   webhookProcessor: PaymentProcessor | undefined;
   payments: Pool | undefined;
   enterWebhook: (address: string) => () => void;
 }
 
-export function apiRoutes({ search, lenses, publicUrl, management }: ApiDependencies): Route[] {
-  return [...searchRoutes(search), ...lensRoutes(lenses, publicUrl), ...managementRoutes(management)];
+export function apiRoutes({ runner, lenses, publicUrl, management }: ApiDependencies): Route[] {
+  return [...searchRoutes(runner), ...lensRoutes(lenses, publicUrl), ...managementRoutes(management)];
 }
 
 /** The routes a wallet's owner uses, with a management key or, in the console, with a session. */
@@ -73,7 +74,7 @@ export function managementRoutes(dependencies: ManagementDependencies): Route[] 
 }
 
 interface ManagementServices {
-  connections: Pick<Connections, "tenantPool" | "paymentsPool">;
+  connections: Pick<Connections, "tenantPool" | "paymentsPool" | "redis">;
   admission: Pick<Admission, "enter">;
   secrets: Secrets;
 }
@@ -90,6 +91,13 @@ export function createManagement(
     log.warn("webhooks to private addresses allowed (PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE), do not use in production");
   const processor = secretKey === undefined ? undefined : createStripe({ secretKey, webhookSecrets, url });
   const signer = createSigner(config.signingSeeds);
+  const limitDeliveries = createWindowLimit(connections.redis, {
+    name: "deliveries",
+    limit: "wallet_requested_deliveries",
+    max: config.deliveriesPerMinute,
+    windowSeconds: 60,
+    fault: `The wallet has reached the limit of ${config.deliveriesPerMinute} test events and replays per minute. You were not charged, and nothing was sent`,
+  });
   return (guard) => ({
     tenant: connections.tenantPool,
     payments: connections.paymentsPool,
@@ -97,6 +105,7 @@ export function createManagement(
     pepper: newestPepper(config),
     secrets,
     allowPrivate,
+    limitDeliveries,
     processor,
     webhookProcessor: webhookSecrets.length > 0 ? processor : undefined,
     enterWebhook: (address) => admission.enter("webhooks", networkOf(address)),

@@ -5,21 +5,17 @@ import type { Answer, Dialect } from "../dialects/dialect.ts";
 import { dialects } from "../dialects/dialects.ts";
 import { withApiKey } from "../dialects/read-key.ts";
 import { toSearch } from "../dialects/to-search.ts";
-import { readCredential } from "../http/credentials.ts";
-import { invalidInput, parameterFault } from "../http/faults.ts";
-import { parseJson } from "../http/read-json.ts";
+import { readCredential } from "../http/input/credentials.ts";
+import { invalidInput, parameterFault } from "../http/input/faults.ts";
+import { parseJson } from "../http/input/read-json.ts";
 import type { Route } from "../http/route.ts";
-import type { Compat, Principal } from "../keys/keys.ts";
+import type { Compat } from "../keys/keys.ts";
 import { Problem } from "../problems/problems.ts";
+import type { SearchRunner } from "../search/run-search.ts";
 import type { SearchDependencies } from "../search/search.ts";
-import { handleSearch } from "../search/search-routes.ts";
-import type { ProcessFigures } from "../telemetry/process-figures.ts";
 
 /** The compatibility endpoints: the search of /v1/search behind the APIs of other vendors. They are not in openapi.json. */
-export function compatRoutes(
-  search: SearchDependencies,
-  { duringSearch }: Pick<ProcessFigures, "duringSearch">,
-): Route[] {
+export function compatRoutes(runner: SearchRunner, authenticate: SearchDependencies["authenticate"]): Route[] {
   return dialects.map((dialect) => ({
     method: dialect.method,
     path: `/compat/${dialect.name}${dialect.path}`,
@@ -30,46 +26,44 @@ export function compatRoutes(
     description: `See docs/compat/${dialect.name}.md.`,
     answer: Type.Unknown(),
     problems: [],
-    handle: (request, reply) => duringSearch(() => handleCompat(dialect, search, request, reply)),
+    onRejected: runner.recordRejected,
+    async handle(request, reply) {
+      const rawHeaders = withApiKey(dialect, request.raw.rawHeaders);
+      const { body } = await runner.run({
+        request,
+        reply,
+        replace: { authenticate: (sent) => authenticate({ ...sent, rawHeaders }) },
+        readInput: (readBody, { compat }) => readInput(dialect, { request, reply, rawHeaders, compat }, readBody),
+      });
+      reply.header("content-type", "application/json; charset=utf-8");
+      const about = { requestId: request.id, seconds: Math.round(reply.elapsedTime) / 1_000 };
+      return JSON.stringify(dialect.toResponse(JSON.parse(body.toString()) as Answer, about));
+    },
   }));
 }
 
-/** `search()` authenticates before it reads the body, which is therefore translated while it is read. */
-async function handleCompat(
+interface CompatCall {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  /** With the key as an Authorization header. */
+  rawHeaders: readonly string[];
+  compat: Compat | undefined;
+}
+
+/** Translates the parameters of the vendor. */
+async function readInput(
   dialect: Dialect,
-  dependencies: SearchDependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<string> {
-  const rawHeaders = withApiKey(dialect, request.raw.rawHeaders);
-  const headers: RequestHeaders = { ...(request.headers as RequestHeaders) };
-  let settings: Compat | undefined;
-
-  async function authenticate({ ip }: { ip: string }): Promise<Principal> {
-    const caller = await dependencies.authenticate({
-      rawHeaders,
-      headers,
-      ip,
-    });
-    settings = caller.compat;
-    return caller;
-  }
-
-  async function readSearch(readBody: () => Promise<Buffer>): Promise<Buffer> {
-    const parameters = await readParameters(dialect, request, readBody);
-    const key = readCredential(rawHeaders);
-    const { search, ignored, capped } = toSearch(dialect, parameters, { ignore: readIgnore(headers, settings), key });
-    if (ignored.length > 0) reply.header("pennyblack-ignored", ignored.join(", "));
-    if (capped !== undefined) reply.header("pennyblack-capped", capped);
-    // `search()` reads its headers after the body.
-    Object.assign(headers, deriveHeaders(dialect, { headers, settings, search, key, now: Date.now() }));
-    return Buffer.from(JSON.stringify(search));
-  }
-
-  const overrides = { headers, readBody: readSearch };
-  const body = await handleSearch({ ...dependencies, authenticate }, request, reply, overrides);
-  const about = { requestId: request.id, seconds: Math.round(reply.elapsedTime) / 1_000 };
-  return JSON.stringify(dialect.toResponse(JSON.parse(body.toString()) as Answer, about));
+  { request, reply, rawHeaders, compat }: CompatCall,
+  readBody: () => Promise<Buffer>,
+): Promise<{ body: Buffer; headers: RequestHeaders }> {
+  const headers = request.headers as RequestHeaders;
+  const parameters = await readParameters(dialect, request, readBody);
+  const key = readCredential(rawHeaders);
+  const { search, ignored, capped } = toSearch(dialect, parameters, { ignore: readIgnore(headers, compat), key });
+  if (ignored.length > 0) reply.header("pennyblack-ignored", ignored.join(", "));
+  if (capped !== undefined) reply.header("pennyblack-capped", capped);
+  const derived = deriveHeaders(dialect, { headers, settings: compat, search, key, now: Date.now() });
+  return { body: Buffer.from(JSON.stringify(search)), headers: { ...headers, ...derived } };
 }
 
 async function readParameters(

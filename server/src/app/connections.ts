@@ -1,11 +1,12 @@
 import { Redis } from "ioredis";
 import type { Config } from "../config/config.ts";
+import type { Constants } from "../config/constants.ts";
+import { serverConnections } from "../db/connection-counts.ts";
 import { createFence, type Fence } from "../db/fence.ts";
-import { findSchemaFault } from "../db/migrate.ts";
+import { describeDatabaseFailure, findSchemaFault } from "../db/migrate.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import { findLimitFault, findRoleFault } from "../db/roles.ts";
 import type { Log } from "../telemetry/log.ts";
-import { ledgerConnections } from "../wallet/wallet.ts";
 
 /** The database connections of a server: one pool per database role, and Redis for the request limits. */
 export interface Connections {
@@ -34,7 +35,8 @@ type Addresses = Pick<
   | "peopleDatabaseUrl"
   | "databasePooler"
   | "redisUrl"
->;
+> &
+  Pick<Constants, "redisTimeoutMs">;
 
 export function openConnections(config: Addresses, log: Log): Connections {
   const onIdleError = (err: Error): void => log.warn({ err }, "idle database connection failed");
@@ -45,8 +47,7 @@ export function openConnections(config: Addresses, log: Log): Connections {
     pooler,
     url: config.ledgerDatabaseUrl,
     name: "pennyblack ledger",
-    // Those of the ledger lanes, and three for key look-ups, health checks and tallies.
-    connections: ledgerConnections + 3,
+    connections: serverConnections.ledger,
     isForSingleStatements: true,
     onIdleError,
   });
@@ -55,16 +56,22 @@ export function openConnections(config: Addresses, log: Log): Connections {
     pooler,
     url: config.tenantDatabaseUrl,
     name: "pennyblack tenant",
-    connections: 4,
+    connections: serverConnections.tenant,
     onIdleError,
   });
   const openOptional = (url: string | undefined, name: string, connections: number): Pool | undefined =>
     url === undefined ? undefined : createPool({ fence, pooler, url, name, connections, onIdleError });
-  const paymentsPool = openOptional(config.paymentsDatabaseUrl, "pennyblack payments", 2);
-  const operatorPool = openOptional(config.operatorDatabaseUrl, "pennyblack operator", 2);
-  const peoplePool = openOptional(config.peopleDatabaseUrl, "pennyblack people", 4);
-  const pools = [ledgerPool, tenantPool, paymentsPool, operatorPool, peoplePool].filter((pool) => pool !== undefined);
-  const redis = config.redisUrl ? connectRedis(config.redisUrl, log) : undefined;
+  const paymentsPool = openOptional(config.paymentsDatabaseUrl, "pennyblack payments", serverConnections.payments);
+  const operatorPool = openOptional(config.operatorDatabaseUrl, "pennyblack operator", serverConnections.operator);
+  const peoplePool = openOptional(config.peopleDatabaseUrl, "pennyblack people", serverConnections.people);
+  const pools = {
+    DATABASE_URL: ledgerPool,
+    PENNYBLACK_TENANT_DATABASE_URL: tenantPool,
+    PENNYBLACK_PAYMENTS_DATABASE_URL: paymentsPool,
+    PENNYBLACK_OPERATOR_DATABASE_URL: operatorPool,
+    PENNYBLACK_PEOPLE_DATABASE_URL: peoplePool,
+  };
+  const redis = config.redisUrl ? connectRedis(config.redisUrl, config.redisTimeoutMs, log) : undefined;
 
   return {
     ledgerPool,
@@ -78,27 +85,40 @@ export function openConnections(config: Addresses, log: Log): Connections {
       const fault = await findSchemaFault(ledgerPool, when);
       // The other pools are not needed for searches, and roles do not change while a server runs.
       if (fault || when === "running") return fault;
-      for (const pool of pools) {
-        const roleFault = await findRoleFault(pool).catch(() => "it cannot connect");
-        if (roleFault) return `The server must not connect as this role: ${roleFault}.`;
-        const limitFault = pooler === "transaction" && (await findLimitFault(pool).catch(() => "it cannot connect"));
-        if (limitFault) return `The server needs a limit for its statements: ${limitFault}.`;
+      for (const [variable, pool] of Object.entries(pools)) {
+        const loginFault = pool && (await findLoginFault(variable, pool, pooler));
+        if (loginFault) return loginFault;
       }
       return undefined;
     },
     async close() {
-      await Promise.all(pools.map((pool) => pool.end()));
+      await Promise.all(Object.values(pools).map(async (pool) => pool?.end()));
       redis?.disconnect();
     },
   };
 }
 
+async function findLoginFault(
+  variable: string,
+  pool: Pool,
+  pooler: Config["databasePooler"],
+): Promise<string | undefined> {
+  try {
+    const roleFault = await findRoleFault(pool);
+    if (roleFault) return `${variable} must not connect as this role: ${roleFault}.`;
+    const limitFault = pooler === "transaction" && (await findLimitFault(pool));
+    return limitFault ? `${variable} needs a limit for its statements: ${limitFault}.` : undefined;
+  } catch (error) {
+    return describeDatabaseFailure(variable, error);
+  }
+}
+
 /** Without Redis, limits are less precise but no search fails: short timeouts, no offline queue, and a local fallback. */
-function connectRedis(url: string, log: Log): Redis {
+function connectRedis(url: string, commandTimeout: number, log: Log): Redis {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     enableAutoPipelining: true,
-    commandTimeout: 25,
+    commandTimeout,
     connectTimeout: 1_000,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),

@@ -4,18 +4,17 @@ import { consoleRoutes } from "../console/console.ts";
 import type { ConsoleDependencies } from "../console/console-dependencies.ts";
 import { siteRoutes } from "../console/console-site.ts";
 import { createCookie } from "../console/cookies.ts";
-import { createOidc, type Oidc } from "../console/oidc.ts";
+import { createOidc, type Oidc, type ProviderWatch, watchProvider } from "../console/oidc.ts";
 import { createSignInLimits } from "../console/sign-in-limits.ts";
 import type { Pool } from "../db/pool.ts";
-import type { Admission } from "../http/admission.ts";
-import { type AcquireSlot, limitWallet, occupySlotUntilClosed } from "../http/request-limits.ts";
 import type { Route } from "../http/route.ts";
 import { findPrincipal } from "../keys/find-principal.ts";
 import type { Guard } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
 import type { Secrets } from "../lib/secrets.ts";
-import type { SearchDependencies } from "../search/search.ts";
-import { handleSearch } from "../search/search-routes.ts";
+import type { Admission } from "../limits/admission.ts";
+import { type AcquireSlot, limitWallet, occupySlotUntilClosed } from "../limits/request-limits.ts";
+import type { SearchRunner } from "../search/run-search.ts";
 import { readVersion } from "../wallet/wallet.ts";
 import type { Connections } from "./connections.ts";
 
@@ -25,7 +24,7 @@ export interface ConsoleAppDependencies {
   connections: Connections;
   acquireSlot: AcquireSlot;
   admission: Pick<Admission, "enter">;
-  search: SearchDependencies;
+  runner: SearchRunner;
   recordKeyUse: (keyId: string) => void;
   oidc: Oidc | undefined;
   /** Mounts the management routes behind the guard of the console. */
@@ -49,7 +48,7 @@ export function consolePageRoutes(page: "index.html" | "operator.html"): Route[]
 }
 
 function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool): ConsoleDependencies {
-  const { config, secrets, connections, acquireSlot, admission, search, recordKeyUse, oidc } = dependencies;
+  const { config, secrets, connections, acquireSlot, admission, runner, recordKeyUse, oidc } = dependencies;
   const { publicUrl } = config;
   return {
     people,
@@ -57,7 +56,7 @@ function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool)
     secrets,
     cookie: createCookie("pennyblack", publicUrl),
     oidc,
-    limits: createSignInLimits(connections.redis),
+    limits: createSignInLimits(connections.redis, secrets),
     limitNetwork: (network, reply) =>
       occupySlotUntilClosed(acquireSlot, { keyId: `console ${network}`, ...networkLimits }, reply),
     limitWallet: (walletId, reply) => limitWallet({ acquireSlot, admission }, walletId, reply),
@@ -70,11 +69,17 @@ function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool)
       recordKeyUse(caller.keyId);
       return caller;
     },
-    runSearch: (request, reply, { caller, body, explain }) =>
-      handleSearch({ ...search, authenticate: async () => caller }, request, reply, {
-        headers: { ...(request.headers as Record<string, string>), ...(explain && { "rank-explain": "1" }) },
-        readBody: async () => Buffer.from(JSON.stringify(body)),
-      }),
+    async runSearch(request, reply, { caller, body, explain }) {
+      const headers = { ...(request.headers as Record<string, string>), ...(explain && { "rank-explain": "1" }) };
+      const answer = await runner.run({
+        request,
+        reply,
+        replace: { authenticate: async () => caller },
+        readInput: async () => ({ body: Buffer.from(JSON.stringify(body)), headers }),
+      });
+      reply.header("content-type", "application/json; charset=utf-8");
+      return answer.body;
+    },
   };
 }
 
@@ -86,4 +91,13 @@ export function openOidc(
   if (issuer === undefined || clientId === undefined) return undefined;
   const { oidcClientSecret: clientSecret, publicUrl } = config;
   return createOidc({ issuer, clientId, clientSecret, name: "OpenID Connect", publicUrl, secrets });
+}
+
+/** Undefined if no provider is configured. */
+export function watchOidc({
+  oidcIssuer: issuer,
+  oidcClientId: clientId,
+  oidcClientSecret: clientSecret,
+}: ServerConfig): ProviderWatch | undefined {
+  return issuer === undefined || clientId === undefined ? undefined : watchProvider({ issuer, clientId, clientSecret });
 }

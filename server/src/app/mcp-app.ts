@@ -1,26 +1,22 @@
 import type { ServerConfig } from "../config/config.ts";
 import type { Oidc } from "../console/oidc.ts";
 import { deriveRepeatKey } from "../dialects/derive-headers.ts";
-import type { Admission } from "../http/admission.ts";
-import { readCredential } from "../http/credentials.ts";
-import { NoResponse } from "../http/no-response.ts";
-import { type AcquireSlot, limitWallet } from "../http/request-limits.ts";
+import { readCredential } from "../http/input/credentials.ts";
 import type { Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Keys, Principal } from "../keys/keys.ts";
 import { readOwnKeys } from "../keys/manage-keys.ts";
-import { formatUsd } from "../lib/money.ts";
 import { networkOf } from "../lib/network-of.ts";
+import type { Admission } from "../limits/admission.ts";
+import { type AcquireSlot, limitWallet } from "../limits/request-limits.ts";
 import { type McpSearch, mcpRoutes } from "../mcp/mcp.ts";
 import { createOauth, isJwt, type Oauth } from "../oauth/oauth.ts";
 import { exceededLimitOf } from "../problems/exceeded-limit.ts";
 import { Problem } from "../problems/problems.ts";
 import { type SearchInput, searchRequestSchema } from "../search/parse-search.ts";
-import { type SearchAnswer, type SearchDependencies, search } from "../search/search.ts";
-import { startTrace } from "../search/search-routes.ts";
-import { startSteps } from "../search/steps.ts";
+import { outcomeOf, type SearchRunner } from "../search/run-search.ts";
+import type { SearchAnswer, SearchDependencies, SearchRequest } from "../search/search.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { ProcessFigures } from "../telemetry/process-figures.ts";
 import { type BudgetState, readWallet } from "../wallet/wallet.ts";
 import type { Connections } from "./connections.ts";
 
@@ -30,17 +26,16 @@ export interface McpAppDependencies {
   keys: Keys;
   oidc: Oidc | undefined;
   acquireSlot: AcquireSlot;
-  admission: Pick<Admission, "enter">;
-  search: SearchDependencies;
-  metrics: Pick<Metrics, "countSearch" | "countRejected">;
-  figures: Pick<ProcessFigures, "duringSearch">;
-  /** Throws if another cell serves the wallet. Undefined if there are no other cells. */
+  admission: Pick<Admission, "enter" | "enterOrWait">;
+  search: Pick<SearchDependencies, "hold" | "rank">;
+  runner: SearchRunner;
+  metrics: Pick<Metrics, "countRejected">;
 }
 
 const loopback = ["localhost", "127.0.0.1", "[::1]"];
 
 export function createMcpRoutes(dependencies: McpAppDependencies): Route[] {
-  const { config, connections, keys, acquireSlot, admission, figures } = dependencies;
+  const { config, connections, keys, acquireSlot, admission } = dependencies;
   const oauth = openOauth(dependencies);
   const routes = mcpRoutes({
     allowedHosts: [new URL(config.publicUrl).hostname, ...loopback, ...config.mcpHosts],
@@ -50,7 +45,7 @@ export function createMcpRoutes(dependencies: McpAppDependencies): Route[] {
     async limitRequest({ walletId }, reply) {
       await limitWallet({ acquireSlot, admission }, walletId, reply);
     },
-    runSearch: (call) => figures.duringSearch(() => runSearch(dependencies, call)),
+    runSearch: (call) => runSearch(dependencies, call),
     readBalance: (caller) => readBalance(connections, caller),
   });
   return [...routes, ...(oauth?.routes ?? [])];
@@ -67,7 +62,7 @@ function openOauth({ config, connections, keys, admission, oidc }: McpAppDepende
     readKeySource: () => oidc.readKeySource(),
     people,
     keys,
-    enterLookUp: (address) => admission.enter("lookUps", networkOf(address)),
+    enterLookUp: (address) => admission.enterOrWait("lookUps", networkOf(address)),
   });
 }
 
@@ -89,69 +84,51 @@ async function authenticate(
 
 /** The paid search of a tool call. Differs from POST /v1/search only in the form of its request and response. */
 async function runSearch(
-  { search: dependencies, metrics }: McpAppDependencies,
+  { runner, search: { hold, rank }, metrics }: McpAppDependencies,
   call: McpSearch,
 ): Promise<SearchAnswer> {
   const { request, reply, caller, signal, onHold, onProgress } = call;
-  const sent = request.raw.headers as Record<string, string | undefined>;
-  const headers = {
-    "search-run": call.run,
-    "search-for": sent["search-for"],
-    "idempotency-key": sent["idempotency-key"],
-  };
-  const trace = startTrace(dependencies, request);
-  const steps = startSteps(trace);
   let outcome = "ok";
-  let status: number | undefined = 200;
   try {
-    const answer = await search(
-      {
-        searchId: request.id,
-        rawHeaders: request.raw.rawHeaders,
-        headers,
-        ip: request.ip,
-        steps,
-        // `search()` reads its headers after the body.
-        readBody: async () => {
-          const body = call.readBody();
-          headers["idempotency-key"] = findRepeatKey(call, body) ?? headers["idempotency-key"];
-          return body;
-        },
-        signal,
-        setCaller: () => undefined,
-        setHeaders: (headers) => void reply.headers(headers),
-      },
-      {
-        ...dependencies,
+    return await runner.run({
+      request,
+      reply,
+      signal,
+      readInput: async () => readInput(call),
+      replace: {
         authenticate: async () => caller,
-        async hold(...hold) {
-          const held = await dependencies.hold(...hold);
+        async hold(...holding) {
+          const held = await hold(...holding);
           onHold(held.budgets ?? []);
           if (held.outcome === "held") onProgress(1, "Price held, querying the web");
           return held;
         },
-        rank(hits, input) {
+        rank(...ranking) {
           onProgress(2, "Ranking the results");
-          return dependencies.rank(hits, input);
+          return rank(...ranking);
         },
       },
-    );
-    dependencies.recordCharge(answer);
-    reply.header("wallet-charge", `${formatUsd(answer.charge)};currency=usd`);
-    return answer;
+    });
   } catch (error) {
-    outcome = outcomeOf(error);
-    status = error instanceof Problem ? error.status : undefined;
+    // The response is a tool result with status 200.
     const exceeded = error instanceof Problem ? exceededLimitOf(error) : undefined;
     if (exceeded) metrics.countRejected(exceeded);
+    outcome = outcomeOf(error);
     throw error;
   } finally {
-    const seconds = steps.elapsedMs() / 1_000;
-    const mode = caller.mode === "live" ? "live" : "test";
-    metrics.countSearch({ outcome, mode, seconds, ownSeconds: Math.max(0, seconds - steps.externalMs() / 1_000) });
-    trace?.end({ outcome, mode, status });
-    request.log.info({ tool: "web_search", outcome, ms: Math.round(seconds * 1_000) }, "tool call completed");
+    request.log.info({ tool: "web_search", outcome }, "tool call completed");
   }
+}
+
+function readInput(call: McpSearch): { body: Buffer; headers: SearchRequest["headers"] } {
+  const body = call.readBody();
+  const sent = call.request.raw.headers as SearchRequest["headers"];
+  const headers = {
+    "search-run": call.run,
+    "search-for": sent["search-for"],
+    "idempotency-key": findRepeatKey(call, body) ?? sent["idempotency-key"],
+  };
+  return { body, headers };
 }
 
 /**
@@ -166,12 +143,6 @@ function findRepeatKey({ request, caller }: McpSearch, body: Buffer): string | u
   if (typeof query !== "string") return undefined;
   const key = readCredential(request.raw.rawHeaders);
   return deriveRepeatKey({ search: { query, n, ...(category && { category }) }, key, now: Date.now() }, repeatSeconds);
-}
-
-function outcomeOf(error: unknown): string {
-  if (error instanceof Problem) return error.code;
-  if (!(error instanceof NoResponse)) return "internal_error";
-  return error.cause === undefined ? "caller_left" : "outcome_unknown";
 }
 
 async function readBalance(

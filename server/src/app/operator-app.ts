@@ -24,18 +24,23 @@ import { readWebhookLag } from "../webhooks/webhooks.ts";
 
 /** The routes below /operator/. Those that need a database exist only if the operator's database URL is configured. */
 export function createOperatorRoutes(dependencies: {
-  config: Pick<ServerConfig, "servers" | "fleet">;
+  config: Pick<ServerConfig, "servers" | "fleet" | "publicUrl">;
   operatorPool: Pool | undefined;
   router: Router;
   figures: { readServers: Heartbeats["read"] };
   forwarding: ForwardingWatch;
+  /** Undefined if no OpenID Connect provider is configured. */
+  provider: { isAvailable: () => boolean } | undefined;
 }): OperatorRoute[] {
-  const { config, operatorPool, router, figures, forwarding } = dependencies;
+  const { config, operatorPool, router, figures, forwarding, provider } = dependencies;
   const watching = watchRoutes({
     reportUpstreams: () => router.report(),
     listUnlistedProxies: () => forwarding.listProxies(),
     readServers: figures.readServers,
     expectedServers: config.servers,
+    // A server without TLS in front of it has no customers.
+    expectsArchive: config.publicUrl.startsWith("https:"),
+    isSignInUnavailable: () => provider?.isAvailable() === false,
     db: operatorPool && watchedDatabase(operatorPool),
   });
   const cells = fleetRoutes(config.fleet === undefined ? [] : readFleet(config.fleet));

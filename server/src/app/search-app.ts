@@ -1,53 +1,53 @@
 import type { ServerConfig } from "../config/config.ts";
-import type { Admission } from "../http/admission.ts";
-import { readCredential } from "../http/credentials.ts";
-import type { AcquireSlot } from "../http/request-limits.ts";
+import type { Pool } from "../db/pool.ts";
+import { readCredential } from "../http/input/credentials.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Keys } from "../keys/keys.ts";
 import type { Secrets } from "../lib/secrets.ts";
+import { version } from "../lib/version.ts";
+import type { Admission } from "../limits/admission.ts";
+import type { AcquireSlot } from "../limits/request-limits.ts";
+import { createTestEndUserLimit } from "../limits/test-end-users.ts";
+import type { UnpaidLimit } from "../limits/unpaid-limit.ts";
 import { Problem } from "../problems/problems.ts";
 import { parseTestQuery, queryTestUpstream } from "../providers/test-provider.ts";
 import type { Ranking } from "../ranking/ranking.ts";
 import { cleanResults } from "../search/clean-results.ts";
 import { createFindHits } from "../search/find-hits.ts";
 import { createSearchLimits } from "../search/limit-searches.ts";
-import { createSearchPayments, type SearchPayments } from "../search/pay-for-search.ts";
+import type { SearchPayments } from "../search/pay-for-search.ts";
 import { recordCall } from "../search/record-call.ts";
 import { createRouter, type Router, type RouterDependencies } from "../search/routing.ts";
+import type { SearchRecorders } from "../search/run-search.ts";
 import type { SearchDependencies } from "../search/search.ts";
 import { createStartCalls } from "../search/search-calls.ts";
 import { readWait } from "../search/search-headers.ts";
-import type { UnpaidLimit } from "../search/unpaid-limit.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { Tracing } from "../telemetry/tracing.ts";
+import { startTracing, type Tracing } from "../telemetry/tracing.ts";
 import type { Tally } from "../usage/usage.ts";
-import { type Ledger, toStoredEndUser } from "../wallet/wallet.ts";
+import { createLedger, type Ledger, toStoredEndUser } from "../wallet/wallet.ts";
 import { topUpPage } from "./api-routes.ts";
 import type { Connections } from "./connections.ts";
 
 interface SearchAppDependencies {
   config: ServerConfig;
   secrets: Secrets;
-  connections: Pick<Connections, "tenantPool">;
-  log: Log;
+  connections: Pick<Connections, "tenantPool" | "redis">;
   metrics: Metrics;
   keys: Keys;
-  ledger: Ledger;
-  admission: Pick<Admission, "enter">;
-  acquireSlot: AcquireSlot;
-  unpaidLimit: UnpaidLimit;
+  limits: { admission: Pick<Admission, "enter">; acquireSlot: AcquireSlot; unpaidLimit: UnpaidLimit };
   router: Router;
   ranking: Ranking;
   tally: Tally;
-  tracing: Tracing | undefined;
+  payments: SearchPayments;
 }
 
-export function createSearchDependencies(
-  dependencies: SearchAppDependencies,
-): SearchDependencies & Pick<SearchPayments, "finishReleases"> {
-  const { config, secrets, connections, log, metrics, keys, ledger, admission, acquireSlot } = dependencies;
-  const { unpaidLimit, router, ranking, tally, tracing } = dependencies;
+export function createSearchDependencies(dependencies: SearchAppDependencies): SearchDependencies {
+  const { config, secrets, connections, metrics, keys, limits, router, ranking, tally, payments } = dependencies;
+  const { admission, acquireSlot, unpaidLimit } = limits;
+  const { redis } = connections;
+  const limitTestEndUsers = createTestEndUserLimit({ redis, secrets, max: config.testEndUsersPerDay });
   return {
     authenticate: async ({ rawHeaders, headers, ip }) =>
       withinWait(keys.authenticate(readCredential(rawHeaders), ip, "search"), readWait(headers.prefer)),
@@ -57,9 +57,12 @@ export function createSearchDependencies(
       limits: config,
       trackInFlight: metrics.trackInFlight,
     }),
-    queryLimits: (mode) => (mode === "test" ? [] : router.queryLimits),
-    toStoredEndUser: (caller, id) =>
-      toStoredEndUser({ tenant: connections.tenantPool, secrets }, caller, id).catch(unavailable),
+    queryLimits: (mode) => (mode === "test" ? [] : router.queryLimits()),
+    async toStoredEndUser(caller, id) {
+      const stored = await toStoredEndUser({ tenant: connections.tenantPool, secrets }, caller, id).catch(unavailable);
+      if (caller.mode === "test") await limitTestEndUsers(caller.walletId, stored);
+      return stored;
+    },
     startCalls: createStartCalls({ unpaidLimit, tally, metrics }),
     findHits: createFindHits({
       live: router.query,
@@ -73,22 +76,28 @@ export function createSearchDependencies(
       const ranked = ranking.rank({ ...input, results: cleanResults(hits) });
       return { ...ranked, results: ranked.results.map((result) => result.toPlain()) };
     },
-    ...createSearchPayments({ ledger, metrics, log }),
+    ...payments,
     recordRefusal: tally.recordRefusal,
-    startTrace: tracing?.startSearch,
-    recordCharge({ charge, provider }) {
-      if (charge === 0n) return;
-      metrics.countCaptured();
-      if (provider === undefined) return;
-      router.recordCharge(provider, charge);
-      tally.recordCharge(provider, charge);
-    },
     secrets,
     topUpUrl: topUpPage(config),
     topUpApi:
       config.stripeSecretKey === undefined
         ? undefined
         : { url: `${config.publicUrl}/v1/wallet/top-ups`, minimum: config.topUpMin },
+  };
+}
+
+export function createChargeRecorder({
+  metrics,
+  router,
+  tally,
+}: Pick<SearchAppDependencies, "metrics" | "router" | "tally">): SearchRecorders["recordCharge"] {
+  return ({ charge, provider }) => {
+    if (charge === 0n) return;
+    metrics.countCaptured();
+    if (provider === undefined) return;
+    router.recordCharge(provider, charge);
+    tally.recordCharge(provider, charge);
   };
 }
 
@@ -101,7 +110,8 @@ async function withinWait<Result>(work: Promise<Result>, waitSeconds: number | u
   return Promise.race([work, expired]).finally(() => clearTimeout(timer));
 }
 
-interface RouterAppDependencies extends Pick<SearchAppDependencies, "config" | "log" | "metrics" | "tally"> {
+interface RouterAppDependencies extends Pick<SearchAppDependencies, "config" | "metrics" | "tally"> {
+  log: Log;
   callProvider: RouterDependencies["callProvider"];
 }
 
@@ -118,4 +128,29 @@ export function openRouter({ config, log, metrics, tally, callProvider }: Router
     router.report().map(({ name, circuit }) => ({ name, isOpen: circuit.state !== "closed" })),
   );
   return router;
+}
+
+export function openLedger(
+  { databaseOutageMs: holdOutageMs }: ServerConfig,
+  { ledgerPool, metrics, tracing }: { ledgerPool: Pool; metrics: Metrics; tracing: Tracing | undefined },
+): Ledger {
+  const ledger = createLedger(ledgerPool, {
+    holdOutageMs,
+    onBatch(kind, searches) {
+      metrics.countBatch(kind, searches.length);
+      return tracing?.startBatch(
+        kind,
+        searches.map(({ searchId }) => searchId),
+      );
+    },
+    onResult: metrics.timeLedger,
+  });
+  metrics.watchWaiting(() => ledger.waiting());
+  return ledger;
+}
+
+/** Undefined unless an OTLP endpoint is configured. */
+export function traceSearches({ otlpEndpoint, tracesSampler, tracesRatio }: ServerConfig): Tracing | undefined {
+  if (otlpEndpoint === undefined) return undefined;
+  return startTracing({ endpoint: otlpEndpoint, sampler: tracesSampler, ratio: tracesRatio, version });
 }

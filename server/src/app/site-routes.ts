@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { describeRoutes } from "../api-docs/openapi.ts";
 import type { ServerConfig } from "../config/config.ts";
-import { docsRoutes } from "../docs-site/docs-site.ts";
-import { landingRoute } from "../http/landing-route.ts";
-import { describeRoutes } from "../http/openapi.ts";
-import { publicRoutes } from "../http/public-routes.ts";
 import type { Route } from "../http/route.ts";
 import { createSigner } from "../lib/sign-jws.ts";
 import { version } from "../lib/version.ts";
+import { docsRoutes } from "../sites/docs-site.ts";
+import { landingRoute } from "../sites/landing-route.ts";
+import { publicRoutes } from "../sites/public-routes.ts";
 
 /** The pages that describe the API: links, OpenAPI, problem pages, llms.txt and the docs site. */
 export function siteRoutes(

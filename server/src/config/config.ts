@@ -114,7 +114,7 @@ export const workerSettings = [
   "retentionDatabaseUrl",
   "paymentsDatabaseUrl",
   "opsHost",
-  "opsPort",
+  "workerOpsPort",
   "publicUrl",
   "topUpUrl",
   "secrets",
@@ -129,7 +129,7 @@ export const workerSettings = [
   "logLevel",
 ] as const;
 
-/** For `npm run dev`, which passes its environment to the processes it starts. */
+/** For `npm run dev`, which passes its environment to the processes it starts, and for the admin command. */
 export function readEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env };
 }
@@ -178,6 +178,8 @@ const settings = {
   /** Health and metrics. Keep it inside the operator's network. */
   opsHost: { variable: "PENNYBLACK_OPS_HOST", read: withDefault("127.0.0.1", (text) => text) },
   opsPort: { variable: "PENNYBLACK_OPS_PORT", read: withDefault(9090, integer(0, 65_535)) },
+  /** The same for a worker, whose default differs because it can run beside a server. */
+  workerOpsPort: { variable: "PENNYBLACK_OPS_PORT", read: withDefault(9091, integer(0, 65_535)) },
   /** The base URL for callers, also in the `type` of every problem. */
   publicUrl: { variable: "PENNYBLACK_PUBLIC_URL", read: withDefault("http://localhost:8080", httpUrl) },
   /**
@@ -196,6 +198,8 @@ const settings = {
   roots: { variable: "PENNYBLACK_ROOTS", read: onlyWith("PENNYBLACK_SIGNING_KEYS", (text) => text) },
   /** The order of the configured providers. Default: cheapest first. */
   upstreams: { variable: "PENNYBLACK_UPSTREAMS", read: upstreams },
+  /** A file with settings of providers, which replace those in the environment. SIGHUP reloads it. */
+  upstreamFile: { variable: "PENNYBLACK_UPSTREAM_FILE", read: optional((text) => text) },
   /** The folder of the ranking rules. SIGHUP reloads it. */
   lenses: {
     variable: "PENNYBLACK_LENSES",

@@ -1,8 +1,16 @@
+import { readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
 import type { Adapter, FieldNames, Provider } from "../providers/provider.ts";
 import { adapters } from "../providers/providers.ts";
 import { ConfigFaults, Fault, httpUrl, type Parse } from "./parse-setting.ts";
 
-export function upstreams(order: string | undefined, environment: NodeJS.ProcessEnv): Provider[] {
+const upstreamFile = "PENNYBLACK_UPSTREAM_FILE";
+const upstreamOrder = "PENNYBLACK_UPSTREAMS";
+
+export function upstreams(orderOfProcess: string | undefined, ofProcess: NodeJS.ProcessEnv): Provider[] {
+  const inFile = readUpstreamFile(ofProcess[upstreamFile]?.trim());
+  const environment = { ...ofProcess, ...inFile };
+  const order = inFile[upstreamOrder]?.trim() || orderOfProcess;
   const faults: string[] = [];
   const enabled = new Map<string, Provider>();
   for (const adapter of adapters) {
@@ -17,11 +25,30 @@ export function upstreams(order: string | undefined, environment: NodeJS.Process
   const names = order?.split(",").map((name) => name.trim());
   if (names && (new Set(names).size < names.length || !names.every((name) => enabled.has(name)))) {
     const choices = [...enabled.keys()].join(", ") || "none";
-    faults.push(`PENNYBLACK_UPSTREAMS must list configured providers (${choices}), each once`);
+    faults.push(`${upstreamOrder} must list configured providers (${choices}), each once`);
   }
   if (faults.length > 0) throw new ConfigFaults(faults);
   if (names) return names.flatMap((name) => enabled.get(name) ?? []);
   return [...enabled.values()].toSorted((a, b) => Number(a.costMicros(10) - b.costMicros(10)));
+}
+
+/** Settings in a file can change while the server runs, unlike its environment. */
+function readUpstreamFile(file: string | undefined): NodeJS.ProcessEnv {
+  if (!file) return {};
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new ConfigFaults([
+      `${upstreamFile} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    ]);
+  }
+  const read = parseEnv(text);
+  const known = [upstreamOrder, ...adapters.flatMap(upstreamVariables)];
+  const unknown = Object.keys(read).filter((name) => !known.includes(name));
+  if (unknown.length > 0)
+    throw new ConfigFaults(unknown.map((name) => `${upstreamFile}: ${name} is not a setting of an upstream`));
+  return read;
 }
 
 /** Undefined if the provider is not configured. */

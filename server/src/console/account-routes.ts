@@ -1,8 +1,8 @@
 import { Type } from "typebox";
 import { newAccount } from "../accounts/accounts.ts";
-import { jsonReader } from "../http/read-json.ts";
+import { jsonReader } from "../http/input/read-json.ts";
+import { textPatterns } from "../http/input/text-patterns.ts";
 import type { Route } from "../http/route.ts";
-import { textPatterns } from "../http/text-patterns.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { digestToken } from "../lib/token.ts";
 import { Problem } from "../problems/problems.ts";
@@ -16,9 +16,9 @@ const readBody = jsonReader(
     {
       account_name: Type.String({
         maxLength: 100,
-        pattern: textPatterns.visible,
+        pattern: textPatterns.visibleName,
       }),
-      person_name: Type.String({ maxLength: 200, pattern: textPatterns.noControls }),
+      person_name: Type.String({ maxLength: 200, pattern: textPatterns.name }),
     },
     { additionalProperties: false },
   ),
@@ -38,7 +38,7 @@ async function createAccount(call: ConsoleCall): Promise<unknown> {
   const { values } = newAccount(session.person.email, dependencies.secrets);
   const { rows } = await dependencies.people
     .query<{ outcome: "done" | "session_required" | "too_many" }>(
-      "select pb.open_own_account($1, $2, $3, $4, $5, null, null, $6) as outcome",
+      "select pb.open_own_account($1, $2, $3, $4, $5, $6) as outcome",
       [digestToken(token), body.person_name.trim(), body.account_name.trim(), ...values],
     )
     .catch(unavailable);

@@ -1,8 +1,8 @@
 import { Type } from "typebox";
-import { isUuid } from "../http/query-parameters.ts";
-import { jsonReader } from "../http/read-json.ts";
+import { isUuid } from "../http/input/query-parameters.ts";
+import { jsonReader } from "../http/input/read-json.ts";
+import { textPatterns } from "../http/input/text-patterns.ts";
 import type { Route } from "../http/route.ts";
-import { textPatterns } from "../http/text-patterns.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { formatUsd, parseUsd } from "../lib/money.ts";
 import { digestToken } from "../lib/token.ts";

@@ -1,12 +1,12 @@
 import type { Role } from "../accounts/accounts.ts";
-import { isUuid } from "../http/query-parameters.ts";
+import { isUuid } from "../http/input/query-parameters.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Guard, Scope } from "../keys/keys.ts";
+import { networkOf } from "../lib/network-of.ts";
 import { digestToken } from "../lib/token.ts";
 import { Problem } from "../problems/problems.ts";
 import { type ConsoleCall, type ConsoleDependencies, walletPath } from "./console-dependencies.ts";
 import { rejectForgedRequest } from "./csrf.ts";
-import { networkOf } from "./sign-in-limits.ts";
 
 // Authenticates sessions on /console/api and checks the member's role. Nothing is cached between requests: an ended
 // session or a removed member is rejected on the next request.

@@ -10,6 +10,7 @@ import { signInRoutes } from "./sign-in-routes.ts";
 import { teamRoutes } from "./team-routes.ts";
 import { versionRoutes } from "./version-routes.ts";
 
+export { discoverProvider } from "./oidc.ts";
 export { deleteExpiredSignIns, makeSignInLink } from "./sessions.ts";
 
 /**

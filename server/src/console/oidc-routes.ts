@@ -1,6 +1,6 @@
 import type { FastifyReply } from "fastify";
-import { invalidParameter } from "../http/faults.ts";
-import { anyText, oneOf, readQuery } from "../http/query-parameters.ts";
+import { invalidParameter } from "../http/input/faults.ts";
+import { anyText, oneOf, readQuery } from "../http/input/query-parameters.ts";
 import type { Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { apiRoutes, type ConsoleCall, type ConsoleDependencies } from "./console-dependencies.ts";

@@ -137,13 +137,38 @@ export function createOidc(options: OidcOptions): Oidc {
   };
 }
 
-function discoverProvider({ issuer, clientId, clientSecret }: OidcOptions): Promise<Configuration> {
+/** Reads the metadata of the provider. */
+export function discoverProvider({
+  issuer,
+  clientId,
+  clientSecret,
+}: Pick<OidcOptions, "issuer" | "clientId" | "clientSecret">): Promise<Configuration> {
   const url = new URL(issuer);
   // Plain HTTP is only for a local provider in development and tests. The library marks it as deprecated on purpose.
   const isLocal = url.protocol === "http:" && ["127.0.0.1", "localhost", "[::1]"].includes(url.hostname);
   // oxlint-disable-next-line typescript/no-deprecated -- see above
   const execute = isLocal ? [allowInsecureRequests] : [];
   return discovery(url, clientId, clientSecret, undefined, { execute, timeout: 10 });
+}
+
+export interface ProviderWatch {
+  /** False if the provider did not respond to the last check. */
+  isAvailable: () => boolean;
+  close: () => void;
+}
+
+/** Checks the provider every minute. Sign-ins do not show whether it responds: its metadata is read once, and they are rare. */
+export function watchProvider(options: Parameters<typeof discoverProvider>[0], intervalMs = 60_000): ProviderWatch {
+  let isAvailable = true;
+  const check = (): void => {
+    discoverProvider(options).then(
+      () => (isAvailable = true),
+      () => (isAvailable = false),
+    );
+  };
+  check();
+  const timer = setInterval(check, intervalMs).unref();
+  return { isAvailable: () => isAvailable, close: () => clearInterval(timer) };
 }
 
 function unsealPending(secrets: Secrets, sealed: string): PendingSignIn {

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { isUuid } from "../http/query-parameters.ts";
-import { jsonReader } from "../http/read-json.ts";
+import { isUuid } from "../http/input/query-parameters.ts";
+import { jsonReader } from "../http/input/read-json.ts";
 import type { Route } from "../http/route.ts";
 import { Problem } from "../problems/problems.ts";
 import { apiRoutes, type ConsoleCall, type ConsoleDependencies, walletPath } from "./console-dependencies.ts";

@@ -1,71 +1,84 @@
-import { isIPv6 } from "node:net";
 import type { Redis } from "ioredis";
-import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-import { type LimitName, limitProblem } from "../problems/exceeded-limit.ts";
+import { mailboxOf } from "../accounts/accounts.ts";
+import { networkOf } from "../lib/network-of.ts";
+import { hmacOf, type Secrets } from "../lib/secrets.ts";
+import { type CountUse, createWindowLimit } from "../limits/window-limit.ts";
+import type { LimitName } from "../problems/exceeded-limit.ts";
+import { Problem } from "../problems/problems.ts";
 
-// Rate limits for sign-in attempts per network and emails per mailbox. Counted in Redis across all servers, or per
-// process while Redis is unavailable. They do not depend on whether an address is known.
+// Rate limits for sign-in attempts per network and for emails. Counted in Redis across all servers, or per process while
+// Redis is unavailable. They do not depend on whether an address is known.
+//
+// Anyone can request a link for any address, so no limit that others can exhaust may lock a person out:
+//
+//   network and mailbox   others have other networks
+//   address               all counted links are in the person's mailbox, and each is valid for at least the window
+//   mailbox               does not apply to the address of a person; see pb.request_sign_in
+//
+// Invitations have counters of their own.
 
 export interface SignInLimits {
   /** Requests and redemptions of tokens from one network. */
   limitAttempts(ip: string): Promise<void>;
-  /** Emails to one mailbox, from any requester. */
-  limitEmailsTo(mailbox: string): Promise<void>;
-  /** Emails to others on behalf of one person. */
-  limitEmailsBy(personId: string): Promise<void>;
+  /** Sign-in links. Returns whether the limit of the mailbox is exceeded. */
+  limitLinks(ip: string, email: string): Promise<boolean>;
+  /** Invitations by one person, from one network to a mailbox, and to a mailbox. */
+  limitInvitations(ip: string, email: string, personId: string): Promise<void>;
 }
 
 export const maxAttempts = 60;
-export const maxEmails = 5;
+export const maxEmailsFromNetwork = 5;
+/** Links to one address, links to a mailbox, and invitations to a mailbox. */
+export const maxEmailsTo = 10;
 export const maxInvitations = 30;
+/** Not longer than a link is valid. */
 const windowSeconds = 15 * 60;
 
-export function createSignInLimits(redis: Redis | undefined): SignInLimits {
-  const attempts = createLimiter(redis, "pb:sign-in", maxAttempts);
-  const emails = createLimiter(redis, "pb:emails", maxEmails);
-  const invitations = createLimiter(redis, "pb:invitations", maxInvitations);
+/** Addresses are counted under an HMAC, so that Redis contains none. */
+export function createSignInLimits(redis: Redis | undefined, secrets: Secrets): SignInLimits {
+  const digest = (address: string): string => hmacOf(secrets.writer, "email limit", address).toString("base64url");
+  const countBy = (
+    name: string,
+    limit: LimitName,
+    max: number,
+    fault = "Too many attempts. Nothing was done",
+  ): CountUse => createWindowLimit(redis, { name, limit, max, windowSeconds, fault });
+  const sent = `${maxEmailsTo} sign-in links were requested for this address within 15 minutes`;
+  const countAttempt = countBy("sign-in", "network_sign_ins", maxAttempts);
+  const countNetworkLink = countBy("links:network", "mailbox_emails", maxEmailsFromNetwork);
+  const countAddressLink = countBy(
+    "links:address",
+    "mailbox_emails",
+    maxEmailsTo,
+    `${sent}. Open the newest link in your mailbox`,
+  );
+  const countMailboxLink = countBy("links:mailbox", "mailbox_emails", maxEmailsTo);
+  const countPersonInvitation = countBy("invitations", "person_emails", maxInvitations);
+  const countNetworkInvitation = countBy("invitations:network", "mailbox_emails", maxEmailsFromNetwork);
+  const countMailboxInvitation = countBy("invitations:mailbox", "mailbox_emails", maxEmailsTo);
   return {
-    limitAttempts: (ip) => consume(attempts, networkOf(ip), { limit: "network_sign_ins", max: maxAttempts }),
-    limitEmailsTo: (mailbox) => consume(emails, mailbox, { limit: "mailbox_emails", max: maxEmails }),
-    limitEmailsBy: (personId) => consume(invitations, personId, { limit: "person_emails", max: maxInvitations }),
+    limitAttempts: (ip) => countAttempt(networkOf(ip)),
+    async limitLinks(ip, email) {
+      const mailbox = digest(mailboxOf(email));
+      await countNetworkLink(`${networkOf(ip)} ${mailbox}`);
+      await countAddressLink(digest(email));
+      return isExceeded(countMailboxLink(mailbox));
+    },
+    async limitInvitations(ip, email, personId) {
+      const mailbox = digest(mailboxOf(email));
+      await countPersonInvitation(personId);
+      await countNetworkInvitation(`${networkOf(ip)} ${mailbox}`);
+      await countMailboxInvitation(mailbox);
+    },
   };
 }
 
-function createLimiter(redis: Redis | undefined, keyPrefix: string, points: number): RateLimiterAbstract {
-  const memoryLimiter = new RateLimiterMemory({ keyPrefix, points, duration: windowSeconds });
-  if (!redis) return memoryLimiter;
-  return new RateLimiterRedis({
-    storeClient: redis,
-    keyPrefix,
-    points,
-    duration: windowSeconds,
-    rejectIfRedisNotReady: true,
-    insuranceLimiter: memoryLimiter,
-  });
-}
-
-async function consume(
-  limiter: RateLimiterAbstract,
-  key: string,
-  exceeded: { limit: LimitName; max: number },
-): Promise<void> {
-  await limiter.consume(key).catch((rejected: unknown) => {
-    if (!(rejected instanceof RateLimiterRes)) throw rejected;
-    const retryAfterSeconds = Math.max(1, Math.ceil(rejected.msBeforeNext / 1_000));
-    throw limitProblem(
-      "rate_limited",
-      { ...exceeded, windowSeconds, retryAfterSeconds },
-      { detail: "Too many attempts. Nothing was done. Retry after the number of seconds in `Retry-After`." },
-    );
-  });
-}
-
-/** A client with one IPv6 address usually has the whole /64. */
-export function networkOf(ip: string): string {
-  if (!isIPv6(ip) || ip.toLowerCase().startsWith("::ffff:")) return ip;
-  const [head = "", tail] = ip.split("::");
-  const groups = head === "" ? [] : head.split(":");
-  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === "" ? 0 : tail.split(":").length);
-  const allGroups = [...groups, ...Array.from({ length: missing }, () => "0"), ...(tail ? tail.split(":") : [])];
-  return `${allGroups.slice(0, 4).join(":")}::/64`;
+function isExceeded(counted: Promise<void>): Promise<boolean> {
+  return counted.then(
+    () => false,
+    (error: unknown) => {
+      if (error instanceof Problem) return true;
+      throw error;
+    },
+  );
 }

@@ -1,10 +1,10 @@
 import { Type } from "typebox";
-import { mailboxOf, parseEmailAddress } from "../accounts/accounts.ts";
+import { parseEmailAddress } from "../accounts/accounts.ts";
 import { mintSignInToken, sealEmail } from "../email/email.ts";
-import { fieldFault, invalidInput } from "../http/faults.ts";
-import { jsonReader } from "../http/read-json.ts";
+import { fieldFault, invalidInput } from "../http/input/faults.ts";
+import { jsonReader } from "../http/input/read-json.ts";
+import { textPatterns } from "../http/input/text-patterns.ts";
 import type { Route } from "../http/route.ts";
-import { textPatterns } from "../http/text-patterns.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { digestToken } from "../lib/token.ts";
 import { Problem } from "../problems/problems.ts";
@@ -25,7 +25,7 @@ const tokenField = Type.String({ maxLength: 400 });
 const readToken = jsonReader(Type.Object({ token: tokenField }, { additionalProperties: false }));
 const readInvitation = jsonReader(
   Type.Object(
-    { token: tokenField, name: Type.String({ maxLength: 200, pattern: textPatterns.noControls }) },
+    { token: tokenField, name: Type.String({ maxLength: 200, pattern: textPatterns.name }) },
     { additionalProperties: false },
   ),
 );
@@ -63,11 +63,11 @@ async function requestLink(call: ConsoleCall): Promise<unknown> {
     throw invalidField("return_to", "must be a path below `/console`");
   }
   await dependencies.limits.limitAttempts(request.ip);
-  await dependencies.limits.limitEmailsTo(mailboxOf(email));
+  const isMailboxFull = await dependencies.limits.limitLinks(request.ip, email);
   const token = mintSignInToken(email);
   const message = sealEmail(dependencies.secrets, { token, returnTo });
-  const values = [email, digestToken(token), dependencies.isSignUpOpen, message.id, message.sealed];
-  await dependencies.people.query("select pb.request_sign_in($1, $2, $3, $4, $5)", values).catch(unavailable);
+  const values = [email, digestToken(token), dependencies.isSignUpOpen, message.id, message.sealed, isMailboxFull];
+  await dependencies.people.query("select pb.request_sign_in($1, $2, $3, $4, $5, $6)", values).catch(unavailable);
   return reply.code(202).send({});
 }
 

@@ -1,10 +1,10 @@
 import { Type } from "typebox";
-import { catchLastOwner, mailboxOf, parseEmailAddress, type Role, roles } from "../accounts/accounts.ts";
-import { sealEmail } from "../email/email.ts";
-import { isUuid } from "../http/query-parameters.ts";
-import { jsonReader } from "../http/read-json.ts";
+import { catchLastOwner, parseEmailAddress, type Role, roles } from "../accounts/accounts.ts";
+import { type SealedEmail, sealEmail } from "../email/email.ts";
+import { isUuid } from "../http/input/query-parameters.ts";
+import { jsonReader } from "../http/input/read-json.ts";
+import { textPatterns } from "../http/input/text-patterns.ts";
 import type { Route } from "../http/route.ts";
-import { textPatterns } from "../http/text-patterns.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { digestToken, mintToken } from "../lib/token.ts";
 import { limitProblem } from "../problems/exceeded-limit.ts";
@@ -24,10 +24,7 @@ const readInvitation = jsonReader(
 );
 
 const readName = jsonReader(
-  Type.Object(
-    { name: Type.String({ maxLength: 200, pattern: textPatterns.noControls }) },
-    { additionalProperties: false },
-  ),
+  Type.Object({ name: Type.String({ maxLength: 200, pattern: textPatterns.name }) }, { additionalProperties: false }),
 );
 
 type TeamOutcome =
@@ -101,10 +98,9 @@ async function invite(call: ConsoleCall): Promise<unknown> {
   const body = await readInvitation(request.raw);
   const email = parseEmailAddress(body.email);
   if (email === undefined) throw invalidField("email", "must be an email address such as ada@example.org");
-  await dependencies.limits.limitEmailsBy(personId);
-  await dependencies.limits.limitEmailsTo(mailboxOf(email));
+  await dependencies.limits.limitInvitations(request.ip, email, personId);
   const invitation = mintToken();
-  const message = dependencies.features.mail ? sealEmail(dependencies.secrets, { token: invitation }) : undefined;
+  const message = dependencies.features.mail ? await writeInvitation(call, token, invitation) : undefined;
   const { rows } = await dependencies.people
     .query<{ outcome: TeamOutcome; id: string; expires_at: Date }>(
       "select * from pb.invite_to_team($1, $2, $3, $4, $5, $6, $7)",
@@ -114,6 +110,17 @@ async function invite(call: ConsoleCall): Promise<unknown> {
   const { outcome = "not_found", id, expires_at: expiresAt } = rows[0] ?? {};
   throwUnlessDone(outcome);
   return reply.code(201).send({ id, email, role: body.role, expires_at: expiresAt?.toISOString() });
+}
+
+async function writeInvitation(
+  { dependencies }: ConsoleCall,
+  sessionToken: string,
+  token: string,
+): Promise<SealedEmail> {
+  const session = await readSession(dependencies.people, sessionToken).catch(unavailable);
+  // The session ended after guardWallet had found it.
+  if (!session) throw new Problem("session_required");
+  return sealEmail(dependencies.secrets, { token, invitedBy: session.person.email });
 }
 
 async function getOwnInvitation(call: ConsoleCall): Promise<unknown> {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, test } from "node:test";
+import { until } from "../../test/support/assertions/until.ts";
 import { createTestDatabase } from "../../test/support/services/database.ts";
 import { asTenant, callAsTenant } from "./as-tenant.ts";
 import { inTransaction } from "./in-transaction.ts";
-import type { Queryable } from "./pool.ts";
+import { createPool, type Queryable } from "./pool.ts";
 
 const db = await createTestDatabase();
 after(() => db.drop());
@@ -38,4 +39,80 @@ test("asTenant rejects writes, and a transaction rolls back after a failure", as
     "select count(*) as held from pg_locks where locktype = 'advisory' and objid = 1",
   );
   assert.equal(Number(rows[0]?.held), 0);
+});
+
+test("one wallet occupies one connection for reads, and another wallet does not wait for it", async () => {
+  const [busy, other] = [randomUUIDv7(), randomUUIDv7()];
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const started: number[] = [];
+  const reads = Array.from({ length: 16 }, (_, index) =>
+    asTenant(db.tenant, busy, async () => {
+      started.push(index);
+      await released;
+    }),
+  );
+  assert.equal(await asTenant(db.tenant, other, readWallet), other);
+  assert.equal(await callAsTenant(db.tenant, busy, "pb.own_wallet()", []), busy, "a write does not wait for reads");
+  assert.deepEqual(started, [0]);
+  release();
+  await Promise.all(reads);
+  assert.deepEqual(
+    started,
+    reads.map((_, index) => index),
+    "in order of arrival",
+  );
+});
+
+test("one wallet occupies one connection for writes, and another wallet does not wait for it", async () => {
+  const [busy, other] = [randomUUIDv7(), randomUUIDv7()];
+  const lock = await db.owner.connect();
+  await lock.query("select pg_advisory_lock(2)");
+  const call = "pg_advisory_xact_lock(2) is null";
+  const writes = Promise.allSettled(Array.from({ length: 16 }, () => callAsTenant(db.tenant, busy, call, [])));
+  try {
+    const { rows } = await lock.query<{ waiting: bigint }>(
+      "select count(*) as waiting from pg_locks where locktype = 'advisory' and objid = 2 and not granted",
+    );
+    assert.ok(Number(rows[0]?.waiting) <= 1);
+    assert.equal(await callAsTenant(db.tenant, other, "pb.own_wallet()", []), other);
+    assert.equal(await asTenant(db.tenant, busy, readWallet), busy, "a read does not wait for writes");
+  } finally {
+    await lock.query("select pg_advisory_unlock(2)");
+    lock.release();
+    await writes;
+  }
+});
+
+test("two wallets with a slow read and a slow write each leave a connection to others", async () => {
+  const [other, ...busy] = [randomUUIDv7(), randomUUIDv7(), randomUUIDv7()];
+  const timeouts = { statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 };
+  const pool = createPool({ url: db.tenantUrl, name: "test", connections: 4, ...timeouts, onIdleError: () => {} });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const lock = await db.owner.connect();
+  await lock.query("select pg_advisory_lock(3)");
+  let reads = 0;
+  const slow = busy.flatMap((walletId) => [
+    asTenant(pool, walletId, () => {
+      reads += 1;
+      return released;
+    }),
+    callAsTenant(pool, walletId, "pg_advisory_xact_lock(3) is null", []),
+  ]);
+  const ended = Promise.allSettled(slow);
+  try {
+    await until("both wallets read, and a write waits for the lock", async () => {
+      const { rowCount } = await lock.query(
+        "select from pg_locks where locktype = 'advisory' and objid = 3 and not granted",
+      );
+      return reads === 2 && (rowCount ?? 0) > 0;
+    });
+    assert.equal(await asTenant(pool, other, readWallet), other);
+    assert.equal(await callAsTenant(pool, other, "pb.own_wallet()", []), other);
+  } finally {
+    await lock.query("select pg_advisory_unlock(3)");
+    lock.release();
+    release();
+    await ended;
+    await pool.end();
+  }
 });

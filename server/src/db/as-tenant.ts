@@ -1,17 +1,39 @@
 import { inTransaction } from "./in-transaction.ts";
 import type { Pool, Queryable } from "./pool.ts";
 import { sendFenced } from "./query-fenced.ts";
+import { createTurns, type InTurn } from "./turns.ts";
+
+// All wallets share a few connections of a server. Each wallet has at most one for reads and one for changes, so that its slow
+// statements, or its changes that wait for a lock, delay only its own. It takes the second one only if another remains free,
+// so that two wallets cannot occupy all four. Waiting here instead of in the pool also makes the wallets take turns.
 
 type Work<Result> = (db: Queryable) => Promise<Result>;
 
+/** As long as one statement may take. */
+const maxWaitMs = 5_000;
+const turns = new WeakMap<Pool, InTurn>();
+
+function turnsOf(pool: Pool): InTurn {
+  const existing = turns.get(pool);
+  if (existing) return existing;
+  const created = createTurns({ connections: pool.options.max, timeoutMs: maxWaitMs });
+  turns.set(pool, created);
+  return created;
+}
+
 /** Reads as one wallet: row-level security hides the rows of all other wallets, whatever the SQL. */
 export function asTenant<Result>(pool: Pool, walletId: string, read: Work<Result>): Promise<Result> {
-  return inTransaction(pool, withWallet(walletId, read), "begin read only");
+  return readInTurn(pool, walletId, () => inTransaction(pool, withWallet(walletId, read), "begin read only"));
 }
 
 /** Like asTenant, with one snapshot for all statements. */
 export function snapshotAsTenant<Result>(pool: Pool, walletId: string, read: Work<Result>): Promise<Result> {
-  return inTransaction(pool, withWallet(walletId, read), "begin isolation level repeatable read read only");
+  const begin = "begin isolation level repeatable read read only";
+  return readInTurn(pool, walletId, () => inTransaction(pool, withWallet(walletId, read), begin));
+}
+
+function readInTurn<Result>(pool: Pool, walletId: string, read: () => Promise<Result>): Promise<Result> {
+  return turnsOf(pool)({ owner: walletId, kind: "read" }, read);
 }
 
 function withWallet<Result>(walletId: string, work: Work<Result>): Work<Result> {
@@ -33,15 +55,15 @@ export async function callAsTenant<Outcome>(
   values: readonly unknown[],
 ): Promise<Outcome> {
   const expected = `$${values.length + 2}`;
-  const { rows } = await sendFenced<{ outcome: Outcome }>(pool, (timeline) => ({
-    // The call depends on the row of the materialized CTE, so the settings apply before it runs.
-    text: `with own as materialized (
-       select set_config('pb.wallet_id', $1, true) as wallet_id,
-         set_config('pb.expected_timeline', coalesce(${expected}::text, ''), true)
-     )
-     select ${call} as outcome from own where own.wallet_id <> ''`,
-    values: [walletId, ...values, timeline],
-  }));
+  // The call depends on the row of the materialized CTE, so the settings apply before it runs.
+  const text = `with own as materialized (
+      select set_config('pb.wallet_id', $1, true) as wallet_id,
+        set_config('pb.expected_timeline', coalesce(${expected}::text, ''), true)
+    )
+    select ${call} as outcome from own where own.wallet_id <> ''`;
+  const { rows } = await turnsOf(pool)({ owner: walletId, kind: "change" }, () =>
+    sendFenced<{ outcome: Outcome }>(pool, (timeline) => ({ text, values: [walletId, ...values, timeline] })),
+  );
   const [row] = rows;
   if (!row) throw new Error("the call returned no row, or no wallet id was given");
   return row.outcome;

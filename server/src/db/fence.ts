@@ -111,6 +111,27 @@ export async function readIdentity(db: Pick<pg.ClientBase, "query">): Promise<Ho
   });
 }
 
+/**
+ * Reads which database this is, and throws RefusedDatabase if it must not be used. The fence can learn more during the query,
+ * for example that money has moved, so a refused identity is read again if it has.
+ */
+export async function checkIdentity(db: Pick<pg.ClientBase, "query">, fence: Fence): Promise<void> {
+  await againIfOutdated(fence, async () => {
+    const identity = await readIdentity(db);
+    if (!identity.isReplica) fence.pass(identity);
+  });
+}
+
+export async function againIfOutdated<Result>(fence: Fence | undefined, check: () => Promise<Result>): Promise<Result> {
+  const known = fence?.latest;
+  try {
+    return await check();
+  } catch (error) {
+    if (!(error instanceof RefusedDatabase) || fence?.latest === known) throw error;
+    return await check();
+  }
+}
+
 /** The text form of an identity, also in Redis. */
 export function formatIdentity({ systemIdentifier, timeline, history }: DatabaseIdentity): string {
   return `${systemIdentifier} ${timeline} ${history.join(",")}`;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterEach, test } from "node:test";
-import { createFence } from "./fence.ts";
+import { createFence, RefusedDatabase } from "./fence.ts";
 import { clientOfPrimary, findPrimary, readHosts } from "./find-primary.ts";
 
 // Uses fake hosts that implement just enough of the PostgreSQL protocol to report a timeline.
@@ -20,6 +20,8 @@ interface FakeHost {
   systemIdentifier: string;
   /** Open connections that got no response. */
   waiting: Set<Socket>;
+  /** Called once, between reading and sending the next response. */
+  onRead?: () => void;
 }
 
 const closers: (() => void)[] = [];
@@ -41,9 +43,11 @@ async function startHost(state: State, timeline = 1, history = ""): Promise<Fake
         socket.write(Buffer.concat([message("R", Buffer.alloc(4)), ready]));
       } else if (host.state === "closing") socket.destroy();
       else if (chunk.toString("latin1", 0, 1) === "Q") {
-        socket.write(
-          encodeRow(`${host.systemIdentifier} ${host.timeline} ${host.history} ${host.state} ${host.replicas}`),
-        );
+        const identity = `${host.systemIdentifier} ${host.timeline} ${host.history} ${host.state} ${host.replicas}`;
+        const { onRead } = host;
+        delete host.onRead;
+        onRead?.();
+        socket.write(encodeRow(identity));
       } else socket.end();
     });
   });
@@ -229,4 +233,29 @@ test("a connection that is lost while its timeline is read is rejected, and does
   const host = await startHost("closing");
   const Client = clientOfPrimary(addressOf(host), createFence());
   await assert.rejects(new Client().connect(), /terminated|ECONNRESET/);
+});
+
+test("a history that was read before this process learned more is read again", async () => {
+  const [host, replica] = [await startHost("primary"), await startHost("replica")];
+  const moveMoney = (): void => {
+    host.history = replica.history = "1:a";
+    fence.pass({ systemIdentifier: "7", timeline: 1, history: ["1:a"] });
+  };
+  const fence = createFence();
+  fence.pass({ systemIdentifier: "7", timeline: 1, history: [] });
+  const Client = clientOfPrimary(addressOf(host), fence);
+  host.onRead = moveMoney;
+  await new Client().connect();
+  for (const each of [host, replica]) each.history = "";
+  fence.require({ systemIdentifier: "7", timeline: 1, history: [] });
+  host.onRead = moveMoney;
+  assert.equal(new URL(await findPrimary(addressOf(host, replica), fence)).host, host.at);
+});
+
+test("a database that still lacks what was learned meanwhile is refused", async () => {
+  const host = await startHost("primary");
+  const fence = createFence();
+  fence.pass({ systemIdentifier: "7", timeline: 1, history: [] });
+  host.onRead = () => fence.pass({ systemIdentifier: "7", timeline: 1, history: ["1:a"] });
+  await assert.rejects(new (clientOfPrimary(addressOf(host), fence))().connect(), RefusedDatabase);
 });

@@ -1,7 +1,16 @@
 import { callbackify } from "node:util";
 import pg from "pg";
 import { spreadHosts } from "../lib/spread-hosts.ts";
-import { createFence, type Fence, type HostIdentity, missingFrom, RefusedDatabase, readIdentity } from "./fence.ts";
+import {
+  againIfOutdated,
+  checkIdentity,
+  createFence,
+  type Fence,
+  type HostIdentity,
+  missingFrom,
+  RefusedDatabase,
+  readIdentity,
+} from "./fence.ts";
 
 // A database with replicas has several hosts, and the primary changes on failover, which the driver does not support. Before
 // connecting, all hosts are queried: a host in recovery is a replica. Of two hosts that are not, the one on the later
@@ -20,6 +29,10 @@ export async function findPrimary(url: string, fence?: Fence): Promise<string> {
   const urls = spreadHosts(url);
   const [only, ...others] = urls;
   if (only !== undefined && others.length === 0) return only;
+  return againIfOutdated(fence, () => choosePrimary(urls, fence));
+}
+
+async function choosePrimary(urls: readonly string[], fence: Fence | undefined): Promise<string> {
   const hosts = await queryHosts(urls, fence?.latest?.timeline ?? Number.POSITIVE_INFINITY);
   const [primary] = hosts.filter(isPrimary).toSorted(byHistory);
   if (!primary) throw new NoPrimary(`none of ${urls.length} database hosts is a reachable primary`);
@@ -153,8 +166,7 @@ export function clientOfPrimary(url: string, fence: Fence): new (config?: pg.Cli
       Object.assign(this, { host, port });
       await super.connect();
       try {
-        const identity = await readIdentity(this);
-        if (!identity.isReplica) fence.pass(identity);
+        await checkIdentity(this, fence);
       } catch (error) {
         this.end().catch(() => undefined);
         throw error;

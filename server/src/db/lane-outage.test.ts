@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { until } from "../../test/support/assertions/until.ts";
+import { type TestContext, test } from "node:test";
+import { stopClock } from "../../test/support/fake-clock.ts";
 import { RefusedDatabase } from "./fence.ts";
 import { NoPrimary } from "./find-primary.ts";
 import { createLane, type Lane } from "./lane.ts";
-import { NeverSent, OutcomeUnknown } from "./settle-batch.ts";
 
 // Lanes whose items may wait longer while the database is unavailable.
 
@@ -22,85 +21,101 @@ const outages = [
   new NoPrimary(),
   new RefusedDatabase(),
 ];
-const otherFailures = [
-  error({}, "the database did not respond"),
-  error({ severity: "ERROR", code: "55P03" }),
-  error({ severity: "ERROR", code: "57014" }),
-  error({ severity: "ERROR", code: "53100" }),
-];
+const otherFailures = {
+  slow: error({}, "the database did not respond"),
+  locked: error({ severity: "ERROR", code: "55P03" }),
+  cancelled: error({ severity: "ERROR", code: "57014" }),
+  full: error({ severity: "ERROR", code: "53100" }),
+};
 
 /** Longer than the longest pause between attempts. */
 const timeoutMs = 1_200;
 
-function createFailingLane(failure: Error, failsForMs: number, outageTimeoutMs = 60_000): Lane<string, string> {
-  const untilMs = performance.now() + failsForMs;
-  return createLane({
+interface FailingLane extends Lane<string, string> {
+  recover(): void;
+}
+
+function createFailingLane(failure: Error, outageTimeoutMs = 60_000): FailingLane {
+  let isAvailable = false;
+  const lane = createLane<string, string>({
     timeoutMs,
     outageTimeoutMs,
     ownerOf: (item) => item,
     async send(items) {
-      if (performance.now() < untilMs) throw failure;
+      if (!isAvailable) throw failure;
       return items.map((item) => `sent ${item}`);
     },
   });
+  return { ...lane, recover: () => void (isAvailable = true) };
 }
 
-function settle(result: Promise<string>): Promise<string> {
-  return result.catch((reason: unknown) => {
-    assert.ok(reason instanceof NeverSent || reason instanceof OutcomeUnknown);
-    return reason.constructor.name;
-  });
-}
-
-test("an item waits while the database is unavailable", async () => {
-  const settled = await Promise.all(
-    outages.map((failure) => settle(createFailingLane(failure, 2 * timeoutMs).submit("item"))),
-  );
-  assert.deepEqual(
-    settled,
-    outages.map(() => "sent item"),
-  );
-});
-
-test("an item does not wait for a database that is slow, locked or full", async () => {
-  const settled = await Promise.all(
-    otherFailures.map((failure) => settle(createFailingLane(failure, 60_000).submit("item"))),
-  );
-  assert.deepEqual(settled, ["OutcomeUnknown", "NeverSent", "NeverSent", "OutcomeUnknown"]);
-});
-
-test("a wait ends at its limit, or earlier if the caller has less time", async () => {
-  const lane = createFailingLane(connectionRefused, 60_000, 3 * timeoutMs);
+/** Stops the clock. Records how submitted items end, in this order. */
+function recordEnds(t: TestContext) {
+  const pass = stopClock(t);
   const ended: string[] = [];
-  const submit = async (item: string, ...wait: number[]): Promise<void> => {
-    ended.push(`${item}: ${await settle(lane.submit(item, ...wait))}`);
+  const record = (item: string, result: Promise<string>): void => {
+    result.then(
+      (text) => ended.push(`${item}: ${text}`),
+      (reason: unknown) => ended.push(`${item}: ${reason instanceof Error ? reason.constructor.name : "no error"}`),
+    );
   };
-  const patient = submit("patient");
-  const hurried = submit("hurried", 0);
+  return { pass, ended, record };
+}
+
+for (const failure of outages)
+  test(`an item waits while the database is unavailable: ${describe(failure)}`, async (t) => {
+    const { pass, ended, record } = recordEnds(t);
+    const lane = createFailingLane(failure);
+    record("item", lane.submit("item"));
+    await pass(50_000);
+    assert.deepEqual(ended, []);
+    lane.recover();
+    await pass(1_000);
+    assert.deepEqual(ended, ["item: sent item"]);
+  });
+
+test("an item does not wait for a database that is slow, locked or full", async (t) => {
+  const { pass, ended, record } = recordEnds(t);
+  for (const [name, failure] of Object.entries(otherFailures)) record(name, createFailingLane(failure).submit("item"));
+  await pass(timeoutMs - 50);
+  assert.deepEqual(ended, []);
+  // The deadline is checked before each attempt.
+  await pass(1_000);
+  assert.deepEqual(
+    new Set(ended),
+    new Set(["slow: OutcomeUnknown", "locked: NeverSent", "cancelled: NeverSent", "full: OutcomeUnknown"]),
+  );
+});
+
+test("a wait ends at its limit, or earlier if the caller has less time", async (t) => {
+  const { pass, ended, record } = recordEnds(t);
+  const lane = createFailingLane(connectionRefused, 3 * timeoutMs);
+  record("patient", lane.submit("patient"));
+  record("hurried", lane.submit("hurried", 0));
   // Not in the first batch.
-  await new Promise(setImmediate);
-  await Promise.all([patient, hurried, submit("later", 0)]);
-  assert.deepEqual(ended.slice(0, 2).toSorted(), ["hurried: OutcomeUnknown", "later: NeverSent"]);
+  await pass(25);
+  record("later", lane.submit("later", 0));
+  await pass(timeoutMs + 1_000);
+  assert.deepEqual(new Set(ended), new Set(["hurried: OutcomeUnknown", "later: NeverSent"]));
+  await pass(timeoutMs - 1_100);
+  assert.equal(ended.length, 2);
+  await pass(timeoutMs + 1_100);
   assert.equal(ended[2], "patient: OutcomeUnknown");
 });
 
-test("an item that queued up during the outage is sent after it", async () => {
-  let isAvailable = false;
-  let failures = 0;
-  const lane = createLane<string, string>({
-    timeoutMs,
-    outageTimeoutMs: 60_000,
-    ownerOf: (item) => item,
-    async send(items) {
-      if (isAvailable) return items.map((item) => `sent ${item}`);
-      failures += 1;
-      throw connectionRefused;
-    },
-  });
-  const first = lane.submit("first");
-  await until("the first attempt has failed", () => failures > 0);
-  const second = lane.submit("second");
-  await until("there were further attempts", () => failures > 2);
-  isAvailable = true;
-  assert.deepEqual(await Promise.all([first, second]), ["sent first", "sent second"]);
+test("an item that queued up during the outage is sent after it", async (t) => {
+  const { pass, ended, record } = recordEnds(t);
+  const lane = createFailingLane(connectionRefused);
+  record("first", lane.submit("first"));
+  await pass(100);
+  record("second", lane.submit("second"));
+  await pass(5_000);
+  lane.recover();
+  await pass(1_025);
+  assert.deepEqual(ended, ["first: sent first", "second: sent second"]);
 });
+
+function describe(failure: Error): string {
+  const code = "code" in failure ? String(failure.code) : "";
+  return code || failure.message || failure.constructor.name;
+}

@@ -75,7 +75,7 @@ test("two runners on an empty database apply everything once", () =>
     const applied = await Promise.all([migrate(url, silent), migrate(url, silent)]);
     assert.deepEqual(
       applied.flatMap((each) => each.migrations),
-      migrations,
+      migrations.map(({ name }) => name),
     );
     assert.deepEqual(new Set(applied.map((each) => each.version)), new Set([version, undefined]));
   }));
@@ -88,7 +88,7 @@ test("a migration that waits for a lock does not stop searches, and is applied w
   });
   const unlock = await holdLock(own.ownerUrl, "select count(*) from pb.keys");
   const lines: string[] = [];
-  const migrating = migrate(own.ownerUrl, (line) => lines.push(line), next);
+  const migrating = migrate(own.ownerUrl, (line) => lines.push(line), { folder: next });
   let held = 0;
   try {
     await until("the migration has waited", async () => {
@@ -110,7 +110,7 @@ test("changed functions are replaced without a table lock, changed triggers and 
   const functions = release(version + 1, {
     "sql/keys.sql": (text) => text.replace("interval '15 seconds'", "interval '16 seconds'"),
   });
-  assert.equal((await migrate(own.ownerUrl, silent, functions)).version, version + 1);
+  assert.equal((await migrate(own.ownerUrl, silent, { folder: functions })).version, version + 1);
   await unlock();
   const replaced = await own.owner.query(
     "select pg_get_functiondef(oid) ~ '00:00:16' as replaced from pg_proc where proname = 'changed_keys'",
@@ -123,7 +123,7 @@ test("changed functions are replaced without a table lock, changed triggers and 
       ),
     "sql/triggers.sql": (text) => text.replace(/create or replace trigger emit_new_key_event[^;]*;\n\n/, ""),
   });
-  assert.equal((await migrate(own.ownerUrl, silent, others)).version, version + 2);
+  assert.equal((await migrate(own.ownerUrl, silent, { folder: others })).version, version + 2);
   const { rows } = await own.owner.query(
     `select (select qual from pg_policies where policyname = 'every_key') as qual,
        exists (select from pg_trigger where tgname = 'emit_new_key_event') as has_trigger`,
@@ -136,7 +136,7 @@ test("a trigger is removed together with its table", async () => {
   const own = await createTestDatabase();
   // As the previous release recorded it. A migration of the next one has dropped the table.
   await own.owner.query("insert into pb.schema_objects (name, checksum) values ('trigger former on pb.former', '')");
-  assert.equal((await migrate(own.ownerUrl, silent, release(version + 1))).version, version + 1);
+  assert.equal((await migrate(own.ownerUrl, silent, { folder: release(version + 1) })).version, version + 1);
   const { rows } = await own.owner.query("select from pb.schema_objects where name = 'trigger former on pb.former'");
   assert.equal(rows.length, 0);
   await own.drop();
@@ -146,7 +146,7 @@ test("a function with a new signature has its grants from the moment it exists",
   const own = await createTestDatabase();
   const { walletId, keyId } = await seedWallet(own.owner, { credit: 1_000_000n });
   const changed = release(version + 1, { "sql/hold.sql": addArgument });
-  await migrate(own.ownerUrl, silent, changed);
+  await migrate(own.ownerUrl, silent, { folder: changed });
   const [hold] = await holdBatch(own.ledger, [{ searchId: randomUUIDv7(), walletId, keyId }]);
   assert.equal(hold?.outcome, "held");
   await own.drop();
@@ -168,7 +168,8 @@ test("an older release refuses to migrate, and changes nothing", async () => {
   const own = await createTestDatabase();
   await own.owner.query("update pb.schema_version set version = version + 1");
   await own.owner.query("update pb.schema_objects set checksum = 'of the newer release'");
-  await assert.rejects(migrate(own.ownerUrl, silent), (error) => {
+  // Not even --reset deletes the data of a newer release.
+  await assert.rejects(migrate(own.ownerUrl, silent, { reset: true }), (error) => {
     assert.ok(error instanceof MigrationRefused);
     assert.match(error.message, new RegExp(`has schema version ${version + 1}; this release has version ${version}`));
     return true;
@@ -178,22 +179,34 @@ test("an older release refuses to migrate, and changes nothing", async () => {
   await own.drop();
 });
 
-test("a database from before the baseline is refused", () =>
-  emptyDatabase(async (url) => {
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    await client.query("create schema pb; create table pb.migrations (id serial, name text, run_on timestamp)");
-    await client.query("insert into pb.migrations (name) values ('0001_tables'), ('0002_partitions')");
-    await client.end();
-    await assert.rejects(migrate(url, silent), /created before the first release.*Create a new database/);
-  }));
+test("a database with another migration is refused, unless --reset deletes its data", async () => {
+  const others = {
+    "an unknown migration": "insert into pb.migrations (name, run_on) values ('0002_more', now())",
+    "an edited baseline": "update pb.schema_objects set checksum = 'other' where name = 'migrations/0001_baseline'",
+    "a baseline without a checksum": "delete from pb.schema_objects where name = 'migrations/0001_baseline'",
+  };
+  for (const [description, change] of Object.entries(others)) {
+    const own = await createTestDatabase();
+    await seedWallet(own.owner, { credit: 1_000_000n });
+    const countKeys = async (): Promise<unknown> =>
+      (await own.owner.query("select count(*)::integer as keys from pb.keys")).rows[0];
+    await migrate(own.ownerUrl, silent, { reset: true });
+    assert.deepEqual(await countKeys(), { keys: 1 }, "a database of this version is not reset");
+    await own.owner.query(change);
+    await assert.rejects(migrate(own.ownerUrl, silent), /other migrations.*Nothing was changed.*--reset/, description);
+    assert.deepEqual(await countKeys(), { keys: 1 });
+    const { migrations: applied } = await migrate(own.ownerUrl, silent, { reset: true });
+    assert.deepEqual([applied, await countKeys()], [["0001_baseline"], { keys: 0 }], description);
+    await own.drop();
+  }
+});
 
 test("a server starts on a newer schema that still serves it, and keeps running on one that does not", async () => {
   const own = await createTestDatabase();
-  await migrate(own.ownerUrl, silent, release(version + 1));
+  await migrate(own.ownerUrl, silent, { folder: release(version + 1) });
   assert.equal(await findSchemaFault(own.ledger, "starting"), undefined);
   const since = (text: string): string => text.replace(/return \d+;/, `return ${version + 2};`);
-  await migrate(own.ownerUrl, silent, release(version + 2, { "sql/version.sql": since }));
+  await migrate(own.ownerUrl, silent, { folder: release(version + 2, { "sql/version.sql": since }) });
   assert.match(
     (await findSchemaFault(own.ledger, "starting")) ?? "",
     new RegExp(`schema version ${version + 2}, which no longer serves releases before version ${version + 2}`),

@@ -17,6 +17,13 @@ import {
 /** The database was not changed, because this release must not migrate it. */
 export class MigrationRefused extends Error {}
 
+export interface MigrateOptions {
+  /** The server folder of the release to apply. */
+  folder?: string;
+  /** Deletes all data of a database with other migrations, instead of refusing it. */
+  reset?: boolean;
+}
+
 export interface Applied {
   migrations: string[];
   /** The version of server/sql, if it was applied. */
@@ -33,7 +40,7 @@ export interface Applied {
 export async function migrate(
   databaseUrl: string,
   log: (line: string) => void,
-  folder = serverFolder,
+  { folder = serverFolder, reset = false }: MigrateOptions = {},
 ): Promise<Applied> {
   const files = readSchemaFiles(folder);
   const primaryUrl = await findPrimary(databaseUrl);
@@ -42,14 +49,19 @@ export async function migrate(
   try {
     await client.query("select pg_advisory_lock(hashtext('pennyblack migrate'))");
     await client.query(`set lock_timeout = ${lockTimeoutMs}`);
-    const before = await readApplied(client, files);
+    await refuseNewer(client, files);
+    if (await hasOtherMigrations(client, files)) {
+      if (!reset) throw new MigrationRefused(otherMigrations);
+      await withLockRetries(client, log, () => dropEverything(client));
+    }
+    const before = await readMigrations(client);
     await withLockRetries(client, log, () => runMigrations(client, files.migrationsFolder, log));
+    await recordMigrations(client, files);
     const isApplied = await withLockRetries(client, log, () => applyObjects(client, files));
     await makePartitions(client, partitionDays);
     await installJobQueue(client, primaryUrl);
-    const { migrations } = await readApplied(client, files);
     return {
-      migrations: migrations.filter((name) => !before.migrations.includes(name)),
+      migrations: (await readMigrations(client)).filter((name) => !before.includes(name)),
       version: isApplied ? files.version : undefined,
     };
   } finally {
@@ -62,28 +74,71 @@ const lockTimeoutMs = 400;
 /** About four minutes. */
 const maxAttempts = 120;
 const partitionDays = 14;
+const baseline = "0001_baseline";
 
-/** Refuses a database of a newer release, and one from before the baseline, whose migrations no longer exist. */
-async function readApplied(client: pg.Client, files: SchemaFiles): Promise<{ migrations: string[] }> {
-  const { rows } = await client.query<{ migrations: string | null; version: string | null }>(
-    "select to_regclass('pb.migrations') as migrations, to_regclass('pb.schema_version') as version",
-  );
-  if (!rows[0]?.migrations) return { migrations: [] };
-  const applied = await client.query<{ name: string }>("select name from pb.migrations order by id");
-  const migrations = applied.rows.map(({ name }) => name);
-  if (migrations.length > 0 && !rows[0].version)
-    throw new MigrationRefused(
-      "This database was created before the first release and cannot be migrated. Create a new database.",
-    );
-  const version = rows[0].version ? await readVersion(client) : 0;
+async function refuseNewer(client: pg.Client, files: SchemaFiles): Promise<void> {
+  const version = await readVersion(client);
   if (version > files.version)
     throw new MigrationRefused(
       `The database has schema version ${version}; this release has version ${files.version}. Nothing was changed. Run the migrate command of the newer release.`,
     );
-  return { migrations };
 }
 
+const otherMigrations =
+  "The database was created by a development version with other migrations and cannot be migrated. Nothing was changed. Use another database, or run the command again with --reset, which deletes all data of this one.";
+
+/**
+ * Whether a migration was applied that does not exist here, or with other contents. Until the first release, the baseline is
+ * edited in place.
+ */
+async function hasOtherMigrations(client: pg.Client, { migrations }: SchemaFiles): Promise<boolean> {
+  const applied = await readMigrations(client);
+  if (applied.some((name) => !migrations.some((known) => known.name === name))) return true;
+  if ((await readVersion(client)) === 0) return false;
+  const recorded = await readRecorded(client);
+  const isOther = (checksum: string, found = checksum): boolean => found !== checksum;
+  return (
+    !recorded.has(migrationObject(baseline)) ||
+    migrations.some(({ name, checksum }) => isOther(checksum, recorded.get(migrationObject(name))))
+  );
+}
+
+async function readMigrations(client: pg.Client): Promise<string[]> {
+  if (!(await exists(client, "pb.migrations"))) return [];
+  const { rows } = await client.query<{ name: string }>("select name from pb.migrations order by id");
+  return rows.map(({ name }) => name);
+}
+
+async function recordMigrations(client: pg.Client, { migrations }: SchemaFiles): Promise<void> {
+  await client.query(
+    `insert into pb.schema_objects (name, checksum) select * from unnest($1::text[], $2::text[])
+     on conflict (name) do nothing`,
+    [migrations.map(({ name }) => migrationObject(name)), migrations.map(({ checksum }) => checksum)],
+  );
+}
+
+/** The name of a migration in pb.schema_objects. */
+function migrationObject(name: string): string {
+  return `migrations/${name}`;
+}
+
+async function readRecorded(client: pg.Client): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ name: string; checksum: string }>("select * from pb.schema_objects");
+  return new Map(rows.map(({ name, checksum }) => [name, checksum]));
+}
+
+async function dropEverything(client: pg.Client): Promise<void> {
+  await client.query("drop schema if exists pb, graphile_worker cascade");
+}
+
+async function exists(client: pg.Client, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>("select to_regclass($1) is not null as found", [table]);
+  return rows[0]?.found ?? false;
+}
+
+/** 0 until the functions were applied for the first time. */
 async function readVersion(client: pg.Client): Promise<number> {
+  if (!(await exists(client, "pb.schema_version"))) return 0;
   const { rows } = await client.query<{ version: number }>("select version from pb.schema_version");
   return rows[0]?.version ?? 0;
 }
@@ -125,10 +180,11 @@ async function runMigrations(dbClient: pg.Client, dir: string, log: (line: strin
  * was dropped and created again has none. Returns false if there was nothing to do.
  */
 async function applyObjects(client: pg.Client, { version, objects }: SchemaFiles): Promise<boolean> {
-  const { rows } = await client.query<{ name: string; checksum: string }>("select * from pb.schema_objects");
-  const recorded = new Map(rows.map(({ name, checksum }) => [name, checksum]));
+  const recorded = await readRecorded(client);
   const changed = objects.filter(({ name, checksum }) => recorded.get(name) !== checksum);
-  const removed = [...recorded.keys()].filter((name) => !objects.some((object) => object.name === name));
+  const removed = [...recorded.keys()].filter(
+    (name) => !name.startsWith(migrationObject("")) && !objects.some((object) => object.name === name),
+  );
   if (changed.length + removed.length === 0 && (await readVersion(client)) === version) return false;
   const [onTables, others] = [changed.filter(isOnTable), changed.filter((object) => !isOnTable(object))];
   const grants = objects.filter(({ name }) => name === "roles.sql" && !changed.some((object) => object.name === name));
@@ -191,26 +247,26 @@ function isLockTimeout(error: unknown): boolean {
 /**
  * Why this release must not use the database, or undefined if it may. A running server continues while the next release's
  * schema is applied. To start on a newer schema, that schema must declare that it still serves this version: the newer
- * release knows what it changed. Rejects if the database of a running process is unavailable.
+ * release knows what it changed. Rejects if the database is unavailable.
  */
 export async function findSchemaFault(db: Queryable, when: "starting" | "running"): Promise<string | undefined> {
-  try {
-    const expected = readSchemaVersion();
-    const { rows } = await db.query<{ version: number | null; serves_since: number | null }>(
-      "select * from pb.read_schema_version()",
-    );
-    const { version, serves_since: servesSince } = rows[0] ?? {};
-    if ((version ?? 0) < expected) {
-      const fault = `The database has schema version ${version ?? 0}; this release needs version ${expected}.`;
-      return when === "starting" ? `${fault} Run: npm run migrate` : fault;
-    }
-    if (when === "starting" && (servesSince ?? 0) > expected)
-      return `The database has schema version ${version}, which no longer serves releases before version ${servesSince}. This release has version ${expected}. Start a newer release.`;
-    return undefined;
-  } catch (error) {
-    if (when === "running") throw error;
-    if (error instanceof RefusedDatabase) return error.message;
-    const code = error instanceof Error && "code" in error ? String(error.code) : "no connection";
-    return `The database cannot be used (${code}). Check its address, then run: npm run migrate`;
+  const expected = readSchemaVersion();
+  const { rows } = await db.query<{ version: number | null; serves_since: number | null }>(
+    "select * from pb.read_schema_version()",
+  );
+  const { version, serves_since: servesSince } = rows[0] ?? {};
+  if ((version ?? 0) < expected) {
+    const fault = `The database has schema version ${version ?? 0}; this release needs version ${expected}.`;
+    return when === "starting" ? `${fault} Run: npm run migrate` : fault;
   }
+  if (when === "starting" && (servesSince ?? 0) > expected)
+    return `The database has schema version ${version}, which no longer serves releases before version ${servesSince}. This release has version ${expected}. Start a newer release.`;
+  return undefined;
+}
+
+/** Why a process does not start. Names the setting, and not the address in it, which contains a password. */
+export function describeDatabaseFailure(variable: string, error: unknown): string {
+  if (error instanceof RefusedDatabase) return error.message;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "no connection";
+  return `${variable} cannot be used (${code}). Check its address and password, then run: npm run migrate`;
 }

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { isProposed, readIdentity } from "./fence.ts";
+import { checkIdentity, isProposed } from "./fence.ts";
 import { fenceOf, type Queryable } from "./pool.ts";
 import { sqlStates } from "./sql-states.ts";
 
@@ -12,19 +12,15 @@ export async function sendFenced<Row extends pg.QueryResultRow>(
   toStatement: (expectedTimeline: string | null) => pg.QueryConfig,
 ): Promise<pg.QueryResult<Row>> {
   const fence = fenceOf(db);
-  const refresh = async (): Promise<void> => {
-    const identity = await readIdentity(db);
-    if (!identity.isReplica) fence?.pass(identity);
-  };
   const expected = fence?.expected;
   try {
     const result = await db.query<Row>(toStatement(expected ?? null));
     // The statement may have written the token, which later connections must have. A failure does not undo the statement.
-    if (expected !== undefined && isProposed(expected)) await refresh().catch(() => undefined);
+    if (fence && expected !== undefined && isProposed(expected)) await checkIdentity(db, fence).catch(() => undefined);
     return result;
   } catch (error) {
     if (!fence || !isOtherTimeline(error)) throw error;
-    await refresh();
+    await checkIdentity(db, fence);
     if (fence.expected === expected) throw error;
     return await db.query<Row>(toStatement(fence.expected ?? null));
   }

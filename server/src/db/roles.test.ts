@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import pg from "pg";
-import { seedBudget, seedWallet } from "../../test/support/data/seed-wallet.ts";
+import { seedKeyLimits, seedWallet } from "../../test/support/data/seed-wallet.ts";
 import { seedPayments } from "../../test/support/payments/seed-payments.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
 import { rollUpUsage } from "../usage/roll-up.ts";
@@ -14,14 +14,14 @@ import { createRoles, findRoleFault, roleLimits, roles, servingRoles, withRole }
 // server's roles until someone writes it down here.
 
 const ledgerMayCall = words(
-  "capture changed_keys find_keys find_principals hold read_schema_version record_key_uses",
+  "capture changed_keys find_principals hold read_schema_version record_key_uses",
   "release report_secrets write_tally",
 );
 /** These take the wallet from pb.own_wallet(). */
 const tenantMayCall = words(
   "begin_top_up delete_auto_top_up record_checkout record_customer set_auto_top_up",
   "change_own_key change_webhook create_own_key create_webhook delete_webhook label_own_account own_search_ids own_wallet",
-  "replay_delivery create_end_user_key own_proof own_top_up_entry own_version set_end_user_ids",
+  "replay_delivery create_end_user_key own_end_user_usage own_proof own_top_up_entry own_version set_end_user_ids",
   "revoke_own_key rotate_own_key rotate_webhook_secret searches_listed_since set_alerts test_webhook usage_as_of utc_day utc_month",
 );
 const usage = ["wallet_id", "key_id", "mode", "category", "outcome", "was_held", "searches", "charged_micros"];
@@ -48,13 +48,12 @@ const tenantMayRead: Record<string, string[]> = {
   ],
   transfers: ["id", "wallet_id", "search_id", "kind", "from_account", "to_account", "amount_micros", "created_at"],
   keys: words(
-    "id wallet_id mode name start scopes allowed_ips searches_per_second searches_in_flight budget_id compat",
+    "id wallet_id mode name start scopes allowed_ips searches_per_second searches_in_flight limits_id compat",
     "expires_at revoked_at revoked_reason rotated_from last_used_at created_at",
   ),
-  key_budgets: words(
-    "id wallet_id total_limit_micros day_limit_micros month_limit_micros total_spent_micros day day_spent_micros",
-    "month month_spent_micros end_user_limit_micros end_user_period",
-  ),
+  budgets: words("id wallet_id mode amount_micros period per_end_user"),
+  key_limit_budgets: words("limits_id wallet_id budget_id"),
+  budget_windows: words("id wallet_id mode budget_id subject limit_micros spent_micros opened_at resets_at"),
   usage_hours: [...usage, "hour"],
   usage_days: [...usage, "day"],
   top_ups:
@@ -66,13 +65,11 @@ const tenantMayRead: Record<string, string[]> = {
     "wallet_id threshold_micros amount_micros day_cap_micros month_cap_micros declines next_attempt_at off_at".split(
       " ",
     ),
-  receivables: ["wallet_id", "owed_micros"],
   usage_end_users: words("wallet_id day mode end_user searches charged_micros"),
   end_user_settings: words("wallet_id sealed_key stores_plain_ids"),
   searches: words(
-    "id wallet_id key_id mode state price_micros held_at settled_at run_budget_id category outcome end_user",
+    "id wallet_id key_id mode state price_micros held_at settled_at window_ids category outcome end_user",
   ),
-  run_budgets: words("wallet_id name id max_micros spent_micros opened_at expires_at"),
 };
 
 const paymentsMayCall = words(
@@ -90,7 +87,7 @@ const paymentsMayRead: Record<string, string[]> = {
 
 const operatorMayCall = words(
   "operator_adjust operator_decide_adjustment operator_health operator_refund operator_revoke_key operator_transfer",
-  "operator_suspend operator_close_notice operator_accept_database close_month trial_balance find_keys find_principals read_schema_version",
+  "operator_suspend operator_close_notice operator_accept_database close_month trial_balance find_principals read_schema_version",
   "usage_as_of webhook_lag",
 );
 /** Each identifies a session by its digest; begin_session takes the address that a provider has verified. */
@@ -104,9 +101,9 @@ const workerMayCall = words(
   "read_schema_version sweep roll_up_usage recount_usage usage_as_of make_partitions partition_days_ahead",
   "dispatch_events claim_deliveries return_delivery finish_delivery webhook_lag",
   "claim_alert_emails finish_alert_email claim_sign_in_emails finish_sign_in_email",
-  "delete_expired_answers delete_expired_runs delete_old_end_users delete_old_events delete_expired_sign_ins",
+  "delete_expired_answers delete_ended_windows delete_old_end_users delete_old_events delete_expired_sign_ins",
   "prunable_partitions find_test_wallet delete_test_searches save_reconciliation",
-  "prepare_hour close_hour sign_hour sign_day report_secrets",
+  "prepare_hour close_hour sign_hour sign_day report_secrets report_worker",
   "trial_balance retained_since price_micros utc_day utc_month uuid_floor",
 );
 const workerMayRead: Record<string, string[]> = {
@@ -117,9 +114,9 @@ const workerMayRead: Record<string, string[]> = {
   idempotency: words("wallet_id mode key_hmac search_id claimed_at answer"),
 };
 const workerMayReadWhole = words(
-  "wallets transfers searches key_budgets run_budgets end_user_budgets payments refunds receivables reversals openings",
-  "budget_openings retention usage_hours usage_days usage_watermark reconciliations adjustments",
-  "ledger_watermark ledger_hours ledger_days wallet_hours wallet_checkpoints budget_checkpoints run_checkpoints",
+  "wallets transfers searches budgets budget_windows payments refunds reversals openings",
+  "window_openings retention usage_hours usage_days usage_watermark reconciliations adjustments",
+  "ledger_watermark ledger_hours ledger_days wallet_hours wallet_checkpoints window_checkpoints",
   "closed_months audit_log",
 );
 /** Never a digest, never what was asked or answered. Of the tables with a list, only these columns. */
@@ -167,7 +164,7 @@ before(async () => {
     const items = [{ searchId: randomUUIDv7(), ...seed, run, endUser: "ada" }];
     await holdBatch(database.ledger, items);
     await captureBatch(database.ledger, items);
-    await seedBudget(database.owner, seed.walletId, { day: 1n });
+    await seedKeyLimits(database.owner, seed.walletId, { day: 1n });
     await database.owner.query("insert into pb.end_user_settings values ($1, '')", [seed.walletId]);
     await seedWebhooks(seed.walletId);
     walletIds.push(seed.walletId);

@@ -15,8 +15,8 @@ export interface SchemaFiles {
   /** Rises with every change of the migrations or of server/sql; see server/sql/VERSION. */
   version: number;
   migrationsFolder: string;
-  /** In order, named as the database records them. */
-  migrations: string[];
+  /** In order, with their checksums, named as the database records them. */
+  migrations: Pick<SchemaObject, "name" | "checksum">[];
   /** In the order of server/sql/order.txt. */
   objects: SchemaObject[];
 }
@@ -28,7 +28,10 @@ export function readSchemaFiles(folder = serverFolder): SchemaFiles {
   return {
     version: readSchemaVersion(folder),
     migrationsFolder,
-    migrations: listSql(migrationsFolder).map((file) => file.slice(0, -".sql".length)),
+    migrations: listSql(migrationsFolder).map((file) => {
+      const text = readFileSync(join(migrationsFolder, file), "utf8");
+      return { name: file.slice(0, -".sql".length), checksum: checksumOf(text) };
+    }),
     objects: readOrder(folder).flatMap((file) => readObjects(file, readFileSync(join(folder, "sql", file), "utf8"))),
   };
 }
@@ -79,5 +82,9 @@ function readObjects(file: string, text: string): SchemaObject[] {
 }
 
 function toObject(name: string, text: string): SchemaObject {
-  return { name, text, checksum: createHash("sha256").update(text).digest("hex") };
+  return { name, text, checksum: checksumOf(text) };
+}
+
+function checksumOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }

@@ -3,13 +3,13 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import { hmacOf, type Secrets } from "../lib/secrets.ts";
 import {
+  checkIdentity,
   type DatabaseIdentity,
   type Fence,
   formatIdentity,
   missingFrom,
   parseIdentity,
   RefusedDatabase,
-  readIdentity,
 } from "./fence.ts";
 import type { Queryable } from "./pool.ts";
 
@@ -49,12 +49,10 @@ export function startTimelineSharing(options: TimelineSharingOptions): TimelineS
   let acceptedAt = 0;
 
   async function refresh(): Promise<void> {
-    const own = await readIdentity(db);
-    try {
-      if (!own.isReplica) fence.pass(own);
-    } catch {
+    await checkIdentity(db, fence).catch((error: unknown) => {
       // Statements name the expected timeline, so they are refused.
-    }
+      if (!(error instanceof RefusedDatabase)) throw error;
+    });
     if (!redis || !fence.latest) return;
     const shared = await readSharedTimeline(redis, databaseUrl, secrets);
     if (shared) adopt(shared);
@@ -92,8 +90,7 @@ export function startTimelineSharing(options: TimelineSharingOptions): TimelineS
       }
       try {
         // A connection can be older than the shared timeline is known.
-        const own = await readIdentity(db);
-        if (!own.isReplica) fence.pass(own);
+        await checkIdentity(db, fence);
       } catch (error) {
         if (error instanceof RefusedDatabase) return error.message;
         throw error;

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import pg from "pg";
-import { migrate } from "../db/migrate.ts";
+import { MigrationRefused, migrate } from "../db/migrate.ts";
 import { admitRoles, createRoles, type RolePasswords, roles, withRole } from "../db/roles.ts";
 import { StartupError } from "./startup-error.ts";
 
@@ -9,8 +9,8 @@ export type DatabaseUrls = Record<RoleName, string>;
 
 const roleNames = Object.keys(roles) as RoleName[];
 
-/** Creates the database and roles if they are missing, and migrates. Existing roles are not changed. */
-export async function prepareDatabase(adminUrl: string): Promise<DatabaseUrls> {
+/** Creates the database and roles if they are missing, and migrates. Existing roles are not changed. `reset`: see migrate.ts. */
+export async function prepareDatabase(adminUrl: string, reset = false): Promise<DatabaseUrls> {
   const passwords = derivePasswords(adminUrl);
   const urls = Object.fromEntries(
     roleNames.map((name) => [name, withRole(adminUrl, name, passwords[name])]),
@@ -25,7 +25,8 @@ export async function prepareDatabase(adminUrl: string): Promise<DatabaseUrls> {
   } finally {
     await client.end();
   }
-  await migrate(urls.owner, () => undefined).catch((error: unknown) => {
+  await migrate(urls.owner, () => undefined, { reset }).catch((error: unknown) => {
+    if (error instanceof MigrationRefused) throw new StartupError(error.message);
     throw new StartupError(
       `Migration failed: ${error instanceof Error ? error.message : String(error)}\nTo use an empty database, change the name in DATABASE_URL.`,
     );

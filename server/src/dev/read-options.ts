@@ -9,6 +9,8 @@ export interface DevOptions {
   balance: Micros;
   /** Run Debian's searx over Debian's documentation as a real upstream. */
   withSearx: boolean;
+  /** Delete the data of a database that another development version created. */
+  reset: boolean;
   json: boolean;
 }
 
@@ -19,6 +21,7 @@ Options:
   --ops-port N     Port of the operator console, health checks and metrics (default 9090; 0 for any free port)
   --balance 5.00   Play money in the wallet
   --with-searx     Run searx over Debian's documentation as the upstream of the live key (Debian 12 only)
+  --reset          Delete all data of DATABASE_URL if another development version created it
   --json           Print one line of JSON to stdout when ready, and everything else to stderr
   -h, --help       Show this help
 
@@ -37,6 +40,7 @@ export function readOptions(args: string[]): DevOptions | "help" {
     opsPort: readPort("--ops-port", values["ops-port"]),
     balance,
     withSearx: values["with-searx"],
+    reset: values.reset,
     json: values.json,
   };
 }
@@ -50,6 +54,7 @@ function parse(args: string[]) {
         "ops-port": { type: "string" },
         balance: { type: "string", default: "5.00" },
         "with-searx": { type: "boolean", default: false },
+        reset: { type: "boolean", default: false },
         json: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },

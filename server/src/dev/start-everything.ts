@@ -61,7 +61,9 @@ export async function startEverything(options: DevOptions, context: StartContext
   const environment = searx ? { ...context.environment, PENNYBLACK_SEARXNG_URL: searx.url } : context.environment;
   const postgres = devDatabaseUrl ? undefined : await step("PostgreSQL from npm", startPostgres);
   if (postgres) opened.defer(postgres.stop);
-  const urls = await step("roles and tables", () => prepareDatabase(devDatabaseUrl ?? postgres?.url ?? ""));
+  const urls = await step("roles and tables", () =>
+    prepareDatabase(devDatabaseUrl ?? postgres?.url ?? "", options.reset),
+  );
   const made = makeEnvironment(environment, { addresses, urls });
   // Validate all settings once, before each process reports its own errors.
   const { upstreams, operators } = readConfig([...serverSettings, ...workerSettings], { ...environment, ...made });

@@ -205,6 +205,22 @@ for (const dialect of dialects) {
   });
 }
 
+test("of a thousand unknown parameters, twenty are reported and compared with the known ones", () => {
+  const names = Array.from({ length: 1_000 }, (_, index) => `a${index}`);
+  for (const dialect of dialects) {
+    let listed = 0;
+    const ownKeys = (target: object): (string | symbol)[] => {
+      listed += 1;
+      return Reflect.ownKeys(target);
+    };
+    const parameters = new Proxy<Dialect["parameters"]>(dialect.parameters, { ownKeys });
+    const request = Object.fromEntries(names.map((name) => [name, "x"]));
+    const { members } = problemOf(() => translate({ ...dialect, parameters }, request));
+    assert.equal((members["errors"] as unknown[]).length, 20);
+    assert.ok(listed <= 25, `${dialect.name}: ${listed}`);
+  }
+});
+
 test("a key in the body must be the one in the headers", () => {
   const tavily = dialects.find(({ name }) => name === "tavily");
   assert.ok(tavily);

@@ -1,4 +1,4 @@
-import { listWords } from "../http/faults.ts";
+import { listWords } from "../http/input/faults.ts";
 import type { Dialect, Parameter, Scalar } from "./dialect.ts";
 
 /** The table of a page of docs/compat. */

@@ -1,4 +1,12 @@
-import { describeText, describeUnknown, type Fault, invalidInput, listWords, toPointer } from "../http/faults.ts";
+import {
+  describeText,
+  describeUnknown,
+  type Fault,
+  invalidInput,
+  listWords,
+  maxFaults,
+  toPointer,
+} from "../http/input/faults.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Category } from "../providers/provider.ts";
 import { type Dialect, type Group, groups, type Parameter, type Scalar } from "./dialect.ts";
@@ -25,6 +33,8 @@ export function toSearch(dialect: Dialect, request: unknown, options: TranslateO
   const given = readObject(request);
   const translation: Translation = { dialect, options, found: {}, ignored: [], capped: undefined, faults: [] };
   for (const [name, value] of Object.entries(given)) {
+    // The others would not be reported, and each costs a comparison with every parameter.
+    if (translation.faults.length >= maxFaults) break;
     const parameter = Object.hasOwn(dialect.parameters, name) ? dialect.parameters[name] : undefined;
     if (!parameter) applyUnknown(translation, name);
     else if (!isAbsent(value)) apply(translation, name, parameter, value);

@@ -4,7 +4,7 @@ import { formatUsd, priceMicros } from "../lib/money.ts";
 import { readAlerts } from "../wallet/wallet.ts";
 import { writeAlertEmail } from "./write-email.ts";
 
-export { resealEmails, sealEmail, sendSignInEmails } from "./sign-in-emails.ts";
+export { resealEmails, type SealedEmail, sealEmail, sendSignInEmails } from "./sign-in-emails.ts";
 export { mintSignInToken, signInLink } from "./sign-in-links.ts";
 
 export interface EmailSenderOptions {
@@ -20,6 +20,8 @@ interface OutgoingEmail {
 }
 
 export interface EmailSender {
+  /** Connects and signs in. Rejects if that fails. */
+  verify(): Promise<unknown>;
   send(email: OutgoingEmail): Promise<void>;
 }
 
@@ -33,6 +35,7 @@ export function createEmailSender({ smtpUrl, from }: EmailSenderOptions): EmailS
     disableUrlAccess: true,
   });
   return {
+    verify: () => transport.verify(),
     async send({ id, to, subject, text }) {
       await transport.sendMail({
         from,

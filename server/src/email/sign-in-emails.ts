@@ -11,6 +11,8 @@ import { invitationLink, signInLink } from "./sign-in-links.ts";
 interface Contents {
   token: string;
   returnTo?: string | undefined;
+  /** The address of the person who sent the invitation. */
+  invitedBy?: string | undefined;
 }
 
 export interface SealedEmail {
@@ -72,7 +74,7 @@ export async function sendSignInEmails(dependencies: SignInEmailDependencies, li
 
 function writeSignInEmail(
   { account_name: accountName, role, expires_at: expiresAt }: DueEmail,
-  { token, returnTo }: Contents,
+  { token, returnTo, invitedBy }: Contents,
   publicUrl: string,
 ): { subject: string; text: string } {
   const expiry = expiresAt.toISOString().slice(0, 16).replace("T", " ");
@@ -86,10 +88,12 @@ function writeSignInEmail(
       ].join("\n\n"),
     };
   }
+  // The name was chosen by the inviter. It is not part of the subject, and is quoted so that it ends where it seems to.
+  const account = `"${accountName.replaceAll('"', "'")}"`;
   return {
-    subject: `You've been invited to join ${accountName} on Pennyblack`,
+    subject: "Invitation to join an account on Pennyblack",
     text: [
-      `You've been invited to join ${accountName} at ${publicUrl} as ${role === "owner" ? "an owner" : `a ${role}`}. Open this link to accept the invitation:`,
+      `${invitedBy ?? "A member"} has invited you to join the account ${account} at ${publicUrl} as ${role === "owner" ? "an owner" : `a ${role}`}. Open this link to accept the invitation:`,
       invitationLink(publicUrl, token),
       `The link works once and expires at ${expiry} UTC. If you were not expecting this invitation, you can ignore this email.`,
     ].join("\n\n"),

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { leaveSlot } from "./occupied-slots.ts";
+import { leaveSlot } from "../limits/occupied-slots.ts";
 import { plainPage, plainPagePolicy } from "./plain-page.ts";
 
 // Files of the built sites. The build compresses them (tools/compress-files.ts).

@@ -9,15 +9,21 @@ import Fastify, {
   LogController,
 } from "fastify";
 import { networkOf } from "../lib/network-of.ts";
+import type { Admission } from "../limits/admission.ts";
+import { leaveSlot, occupyPublicSlot } from "../limits/occupied-slots.ts";
 import { Problem } from "../problems/problems.ts";
-import type { Admission } from "./admission.ts";
 import { addSiteFiles } from "./built-site.ts";
 import { encodeProblem, type ShapeProblem } from "./encode-problem.ts";
+import { maxBodyBytes } from "./input/read-body.ts";
 import { NoResponse } from "./no-response.ts";
-import { leaveSlot, occupySlot } from "./occupied-slots.ts";
-import { maxBodyBytes } from "./read-body.ts";
 import type { Route } from "./route.ts";
 import { unknownPathProblem } from "./unknown-path.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    onRejected?: Route["onRejected"];
+  }
+}
 
 export interface HttpServerOptions {
   routes: readonly Route[];
@@ -31,7 +37,7 @@ export interface HttpServerOptions {
   /** Called after each response, for logs and metrics. */
   onResponse: (request: FastifyRequest, reply: FastifyReply) => void;
   /** Called instead if the connection was closed without a response. */
-  onNoResponse: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void;
+  onNoResponse: (request: FastifyRequest, error: unknown) => void;
   /** Shortened in tests. */
   timeouts?: Partial<typeof timeouts>;
   admission: Pick<Admission, "enter" | "whyFull" | "countHandler">;
@@ -64,13 +70,11 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.addHook("onRequest", (request, reply, done) => {
     if (recordInFlight(request.raw, reply.raw) > maxPipelined) return closeConnection(request, reply);
     reply.headers(commonHeaders(request.id));
-    const hostFault = findHostFault(request.raw);
-    const full = admission.whyFull();
-    if (options.whenStopping().isRefusing) done(new Problem("shutting_down"));
-    else if (hostFault) done(invalidHttp(hostFault));
-    // Before the caller is known, and sent directly instead of thrown, to keep rejections cheap under overload.
-    else if (full) sendProblem(request, reply, full);
-    else done();
+    const problem = whyRejected(request);
+    if (!problem) return done();
+    request.routeOptions.config.onRejected?.(problem);
+    // Sent directly instead of thrown, to keep rejections cheap under overload.
+    sendProblem(request, reply, problem);
   });
   app.addHook("onSend", (request, reply, payload, done) => {
     if (isBodyUnread(request.raw) || options.whenStopping().isDraining) reply.header("connection", "close");
@@ -84,7 +88,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     // The request's own socket is gone if its body was not fully read, so check the response.
     if (error instanceof NoResponse || reply.raw.destroyed) {
-      options.onNoResponse(request, reply, error);
+      options.onNoResponse(request, error);
       reply.hijack();
       reply.raw.destroy();
       return;
@@ -98,10 +102,11 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     app.route({
       method: route.method,
       url: route.path,
+      config: { onRejected: route.onRejected },
       handler: (request, reply) => {
         // To Fastify, "/v1/keys/" is "/v1/keys/:id" with an empty id.
         if (Object.values(request.params as object).includes("")) throw unknownPathProblem(options.routes, request);
-        if (isPublic(route)) occupySlot(request, admission.enter("public", networkOf(request.ip)));
+        if (isPublic(route)) occupyPublicSlot(request, () => admission.enter("public", networkOf(request.ip)));
         return unfinished.track(request, route.handle(request, reply));
       },
     });
@@ -109,6 +114,13 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   // A request outlives its connection if the caller disconnects, but its hold still has to be captured or released.
   app.addHook("onClose", unfinished.ended);
   app.setNotFoundHandler((request, reply) => sendProblem(request, reply, unknownPathProblem(options.routes, request)));
+
+  /** Before the caller is known. */
+  function whyRejected({ raw }: FastifyRequest): Problem | undefined {
+    if (options.whenStopping().isRefusing) return new Problem("shutting_down");
+    const hostFault = findHostFault(raw);
+    return hostFault === undefined ? admission.whyFull() : invalidHttp(hostFault);
+  }
 
   function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
     const path = request.url.split("?", 1)[0] ?? "/";

@@ -11,8 +11,8 @@ import { Problem } from "../problems/problems.ts";
 import { addSiteFiles } from "./built-site.ts";
 import { encodeProblem } from "./encode-problem.ts";
 import { disableBodyParsing } from "./http-server.ts";
+import { jsonReader } from "./input/read-json.ts";
 import { closeSession, createOperators, type Operator, type Operators } from "./operator-auth.ts";
-import { jsonReader } from "./read-json.ts";
 import type { Route } from "./route.ts";
 import { unknownPathProblem } from "./unknown-path.ts";
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type TSchema, Type } from "typebox";
-import type { ProblemCode } from "../problems/problems.ts";
+import type { Problem, ProblemCode } from "../problems/problems.ts";
 import type { ResponseHeader } from "./response-headers.ts";
 import type { Tag } from "./tags.ts";
 
@@ -28,12 +28,15 @@ export interface Route {
   answerHeaders?: readonly ResponseHeader[];
   /**
    * "public": the request occupies a slot of the pool for unknown callers until its handler has finished or knows its
-   * caller. "handler": the handler occupies a slot itself. Default: "handler" with a scope, "public" without.
+   * caller, except while its body is received. "handler": the handler occupies a slot itself. Default: "handler" with a
+   * scope, "public" without.
    */
   admission?: "public" | "handler";
   /** Every problem this route can return. */
   problems: readonly ProblemCode[];
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
+  /** Called instead of `handle` if the server rejects the request before: it is stopping or overloaded. */
+  onRejected?: (problem: Problem) => void;
 }
 
 /** Query parameters of lists. */

@@ -1,6 +1,6 @@
 import { editDistance } from "../lib/suggest.ts";
 import { Problem } from "../problems/problems.ts";
-import { listWords } from "./faults.ts";
+import { listWords } from "./input/faults.ts";
 
 interface KnownRoute {
   method: string;
@@ -13,8 +13,13 @@ export function unknownPathProblem(
   { method, url }: { method: string; url: string },
   fallback?: string,
 ): Problem {
-  const path = url.split("?", 1)[0] ?? "";
-  const allowed = [...new Set(routes.filter((route) => matchesPath(route.path, path)).map((route) => route.method))];
+  const end = url.indexOf("?");
+  const path = end === -1 ? url : url.slice(0, end);
+  const notFound = new Problem("not_found", { ...(fallback !== undefined && { detail: fallback }) });
+  if (path.length > maxPath) return notFound;
+  const segments = path.split("/");
+  const matching = routes.filter((route) => matchesPath(route.path, path, segments));
+  const allowed = [...new Set(matching.map((route) => route.method))];
   if (allowed.length > 0) {
     return new Problem("method_not_allowed", {
       values: { method, allowed: listWords(allowed) },
@@ -22,28 +27,30 @@ export function unknownPathProblem(
     });
   }
   const meant = suggestRoute(routes, method, path);
-  if (!meant) return new Problem("not_found", { ...(fallback !== undefined && { detail: fallback }) });
+  if (!meant) return notFound;
   const detail = `Nothing exists at this path. You were not charged. Did you mean \`${meant.method} ${meant.path}\`?`;
   return new Problem("not_found", { detail });
 }
 
-function matchesPath(pattern: string, path: string): boolean {
+/** Longer than any path with a route. A longer one is not compared, which bounds the work for a request that is rejected. */
+const maxPath = 500;
+
+function matchesPath(pattern: string, path: string, actual: readonly string[]): boolean {
   if (pattern.endsWith("/*")) return path.startsWith(pattern.slice(0, -1));
   const expected = pattern.split("/");
-  const actual = path.split("/");
   return (
     expected.length === actual.length &&
     expected.every((segment, index) => (segment.startsWith(":") ? actual[index] !== "" : segment === actual[index]))
   );
 }
 
-/** Longer paths are not compared, which bounds the work for a request that is rejected. */
-const maxPath = 100;
+/** Longer paths are not likely misspellings. */
+const maxMisspelled = 100;
 const maxEdits = 2;
 
 /** The route with the most similar path, preferably with the same method. The console's routes are not for callers. */
 function suggestRoute(routes: readonly KnownRoute[], method: string, path: string): KnownRoute | undefined {
-  if (path.length > maxPath) return undefined;
+  if (path.length > maxMisspelled) return undefined;
   // "//v1/search", "/v1/v1/search" and "/search" come from a base URL with a slash, with a version or without one.
   const segments = path.toLowerCase().split("/").filter(Boolean);
   const [first, second] = segments;
@@ -67,8 +74,7 @@ function countEdits(expected: readonly string[], actual: readonly string[]): num
   let edits = 0;
   for (const [index, segment] of expected.entries()) {
     const other = actual[index] ?? "";
-    const isClose = Math.abs(segment.length - other.length) <= maxEdits;
-    if (!segment.startsWith(":")) edits += isClose ? editDistance(segment, other) : Infinity;
+    if (!segment.startsWith(":")) edits += editDistance(segment, other, maxEdits);
     if (edits > maxEdits) return Infinity;
   }
   return edits;

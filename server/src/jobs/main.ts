@@ -4,13 +4,16 @@ import { deleteExpiredSignIns } from "../console/console.ts";
 import { readArchiver } from "../db/archiver.ts";
 import { createFence } from "../db/fence.ts";
 import { readHosts } from "../db/find-primary.ts";
-import { findSchemaFault } from "../db/migrate.ts";
+import { describeDatabaseFailure, findSchemaFault } from "../db/migrate.ts";
 import { makePartitions, partitionDaysAhead } from "../db/partitions.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import { readReplicas } from "../db/replicas.ts";
 import { startSecretReports } from "../db/report-secrets.ts";
+import { startWorkerReports } from "../db/report-worker.ts";
 import { findRoleFault } from "../db/roles.ts";
+import { startClockWatch } from "../db/watch-clock.ts";
 import { createEmailSender, sendAlertEmails, sendSignInEmails } from "../email/email.ts";
+import { type Listener, listen } from "../http/listen.ts";
 import { createOpsServer } from "../http/ops-server.ts";
 import { createReadiness } from "../http/readiness.ts";
 import { createSecrets } from "../lib/secrets.ts";
@@ -24,8 +27,8 @@ import { readUsageLag, recountUsage, rollUpUsage } from "../usage/usage.ts";
 import { signRoots } from "../wallet/evidence/sign-roots.ts";
 import { expireHolds } from "../wallet/statements.ts";
 import {
+  deleteEndedWindows,
   deleteExpiredAnswers,
-  deleteExpiredRuns,
   deleteOldEndUsers,
   deleteOldTestSearches,
 } from "../wallet/upkeep/prune.ts";
@@ -35,14 +38,16 @@ import { readLastReport, saveReport } from "../wallet/upkeep/save-report.ts";
 import { createSender } from "../webhooks/deliver.ts";
 import { deleteOldEvents, readWebhookLag, sendWebhooks, type WebhookDependencies } from "../webhooks/webhooks.ts";
 import { startWorker } from "./start-worker.ts";
-import { createTasks, crontab, type PaymentTasks } from "./tasks.ts";
+import { createTasks, crontab, type PaymentTasks, taskSchedules } from "./tasks.ts";
 
 // Worker process: runs scheduled background jobs. Any number of workers can run in parallel.
 
 const config = readConfigOrExit();
 const log = createLog(config.logLevel);
 const metrics = createWorkerMetrics();
+let hasStarted = false;
 let isStopping = false;
+process.on("uncaughtException", fail);
 
 const fence = createFence();
 const pool = openPool(config.workerDatabaseUrl, "pennyblack worker", 60_000);
@@ -52,27 +57,25 @@ const { paymentsDatabaseUrl } = config;
 const paymentsPool =
   paymentsDatabaseUrl === undefined ? undefined : openPool(paymentsDatabaseUrl, "pennyblack payments", 60_000);
 const secrets = createSecrets(config.secrets);
-const secretReports = startSecretReports({ db: pool, secrets, processId: randomUUIDv7() });
-const refusal =
-  (await findSchemaFault(pool, "starting")) ??
-  (await findConnectionFault()) ??
-  (await findClockFault()) ??
-  (await secretReports.report());
+const processId = randomUUIDv7();
+const secretReports = startSecretReports({ db: pool, secrets, processId });
+// Job times are computed from this machine's clock and shared with all workers. A worker whose clock is hours ahead would
+// delay every job by hours, so it must not run.
+const clock = startClockWatch({ db: pool });
+const findFault = createReadiness(
+  async () => (await findSchemaFault(pool, "running")) ?? clock.lastFault() ?? secretReports.lastFault(),
+);
+const ops = createOpsServer({ log, renderMetrics: metrics.render, whyNotReady });
+// Listen before the first task: a worker that cannot listen must not look like one that works.
+const refusal = (await findStartFault()) ?? (await listen(ops, listener()));
 if (refusal) {
   process.stderr.write(`${refusal}\n`);
   process.exit(1);
 }
 
-const findFault = createReadiness(
-  async () => (await findSchemaFault(pool, "running")) ?? (await findClockFault()) ?? secretReports.lastFault(),
-);
-const ops = createOpsServer({
-  log,
-  renderMetrics: metrics.render,
-  whyNotReady: async () => (isStopping ? "stopping" : await findFault()),
-});
 const sender = createSender({ allowPrivate: config.webhooksAllowPrivate });
 const { smtpUrl, mailFrom } = config;
+let isMailServerUsable = false;
 const mailer = smtpUrl && mailFrom ? createEmailSender({ smtpUrl, from: mailFrom }) : undefined;
 const webhooks: WebhookDependencies = {
   pool,
@@ -103,7 +106,7 @@ const tasks = createTasks({
   expireHolds: (limit) => expireHolds(pool, limit),
   expireMissedHolds: (limit) => expireHolds(pool, limit, true),
   deleteExpiredAnswers: (limit) => deleteExpiredAnswers(pool, limit),
-  deleteExpiredRuns: (limit) => deleteExpiredRuns(pool, limit),
+  deleteEndedWindows: (limit) => deleteEndedWindows(pool, limit),
   deleteOldEndUsers: (limit) => deleteOldEndUsers(pool, limit),
   deleteOldEvents: (limit) => deleteOldEvents(pool, limit),
   deleteOldTestSearches: (signal) => deleteOldTestSearches(pool, config.retentionTestDays, signal),
@@ -121,10 +124,17 @@ const tasks = createTasks({
   payments: createPaymentTasks(),
 });
 metrics.watchTasks(Object.keys(tasks));
+const maxAges = Object.fromEntries(
+  Object.entries(taskSchedules).map(([task, { maxAgeSeconds }]) => [task, maxAgeSeconds]),
+);
+const reports = startWorkerReports({ db: pool, processId, maxAges });
 const worker = await startWorker({
   databaseUrl: config.workerDatabaseUrl,
   tasks,
-  onTask: metrics.recordTask,
+  onTask(task, isOk) {
+    metrics.recordTask(task, isOk);
+    if (isOk) reports.recordSuccess(task);
+  },
   crontab,
   startupTasks: {
     sweep: 0,
@@ -143,8 +153,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
     if (!isStopping) stop(signal).catch(fail);
   });
 }
-// Listen last: once the worker is ready it must also be able to stop.
-await ops.listen({ host: config.opsHost, port: config.opsPort });
+hasStarted = true;
 log.info({ ops: ops.addresses() }, "worker started");
 await worker.ended;
 if (!isStopping) fail(new Error("the job runner ended unexpectedly"));
@@ -156,6 +165,8 @@ async function stop(signal: string): Promise<void> {
   setTimeout(() => process.exit(1), 10_000).unref();
   await worker.stop();
   await sender.close();
+  clock.close();
+  await reports.close();
   await secretReports.close();
   await Promise.all([pool.end(), slowPool.end(), paymentsPool?.end()]);
   await ops.close();
@@ -169,10 +180,17 @@ function fail(err: unknown): void {
   log.flush(() => process.exit(1));
 }
 
+/** Fails, and claims no email, while the mail server cannot be used. Operators see that the task fails. */
 async function sendEmails(limit: number): Promise<number> {
   if (!mailer) return 0;
+  if (!isMailServerUsable) await mailer.verify();
+  isMailServerUsable = true;
   const topUpUrl = config.topUpUrl ?? `${config.publicUrl}/problems/insufficient_balance`;
-  const onFailure = (failure: object): void => log.warn(failure, "email not sent");
+  // The fault can also be one address. The next call checks which.
+  const onFailure = (failure: object): void => {
+    log.warn(failure, "email not sent");
+    isMailServerUsable = false;
+  };
   const signInEmails = await sendSignInEmails({ pool, mailer, secrets, publicUrl: config.publicUrl, onFailure }, limit);
   return signInEmails + (await sendAlertEmails({ pool, mailer, topUpUrl, onFailure }, limit));
 }
@@ -242,24 +260,44 @@ function openPool(url: string, name: string, statementTimeoutMs: number): Pool {
   });
 }
 
-/** The worker must not be able to change the ledger other than through its functions. */
-async function findConnectionFault(): Promise<string | undefined> {
-  for (const each of [pool, paymentsPool]) {
-    const fault = each && (await findRoleFault(each));
-    if (fault) return `The worker must not connect as this role: ${fault}.`;
-  }
-  return undefined;
+async function whyNotReady(): Promise<string | undefined> {
+  if (isStopping) return "stopping";
+  return hasStarted ? await findFault() : "starting";
 }
 
-/**
- * Job times are computed from this machine's clock and shared with all workers. A worker whose clock is hours ahead
- * would delay every job by hours, so it must not run.
- */
-async function findClockFault(): Promise<string | undefined> {
-  const { rows } = await pool.query<{ now: Date }>("select clock_timestamp() as now");
-  const aheadSeconds = Math.round((Date.now() - (rows[0]?.now.getTime() ?? 0)) / 1_000);
-  if (Math.abs(aheadSeconds) <= 60) return undefined;
-  return `This machine's clock is ${Math.abs(aheadSeconds)} s ${aheadSeconds > 0 ? "ahead of" : "behind"} the database's. Correct it.`;
+function listener(): Listener {
+  return { host: config.opsHost, port: config.workerOpsPort, variable: "PENNYBLACK_OPS_PORT" };
+}
+
+/** The primary can be lost between any two of these statements. */
+async function findStartFault(): Promise<string | undefined> {
+  try {
+    return (
+      (await findSchemaFault(pool, "starting")) ??
+      (await findConnectionFault()) ??
+      (await clock.measure()) ??
+      (await secretReports.report())
+    );
+  } catch (error) {
+    return describeDatabaseFailure("PENNYBLACK_WORKER_DATABASE_URL", error);
+  }
+}
+
+/** The worker must not be able to change the ledger other than through its functions. */
+async function findConnectionFault(): Promise<string | undefined> {
+  const fault = await findRoleFault(pool);
+  if (fault) return `PENNYBLACK_WORKER_DATABASE_URL must not connect as this role: ${fault}.`;
+  return await findPaymentsFault();
+}
+
+async function findPaymentsFault(): Promise<string | undefined> {
+  const variable = "PENNYBLACK_PAYMENTS_DATABASE_URL";
+  try {
+    const fault = paymentsPool && (await findRoleFault(paymentsPool));
+    return fault && `${variable} must not connect as this role: ${fault}.`;
+  } catch (error) {
+    return describeDatabaseFailure(variable, error);
+  }
 }
 
 function readConfigOrExit(): ReturnType<typeof readConfig<(typeof workerSettings)[number]>> {

@@ -1,4 +1,5 @@
 import { Logger, makeWorkerUtils, run, type Task } from "graphile-worker";
+import { workerConnections } from "../db/connection-counts.ts";
 import { createPool } from "../db/pool.ts";
 import type { Log } from "../telemetry/log.ts";
 
@@ -36,7 +37,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const pgPool = createPool({
     url: options.databaseUrl,
     name: "pennyblack jobs",
-    connections: concurrency + 2,
+    connections: workerConnections.jobs,
     statementTimeoutMs: 60_000,
     // Two workers that schedule the same job wait for each other's commit. graphile-worker does not retry lock timeouts.
     lockTimeoutMs: 30_000,

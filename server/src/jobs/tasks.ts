@@ -11,7 +11,7 @@ export interface TaskDependencies {
   expireHolds: (limit: number) => Promise<Swept>;
   expireMissedHolds: (limit: number) => Promise<Swept>;
   deleteExpiredAnswers: (limit: number) => Promise<number>;
-  deleteExpiredRuns: (limit: number) => Promise<number>;
+  deleteEndedWindows: (limit: number) => Promise<number>;
   deleteOldEndUsers: (limit: number) => Promise<number>;
   deleteOldEvents: (limit: number) => Promise<number>;
   deleteExpiredSignIns: (limit: number) => Promise<number>;
@@ -72,28 +72,45 @@ const recountDelayMs = 180_000;
 const partitionDays = 14;
 const minPartitionDays = 7;
 
+interface TaskSchedule {
+  cron: string;
+  /** Operators are alerted if the last success is older. */
+  maxAgeSeconds: number;
+  /** Instead of "replace". */
+  jobKeyMode?: "preserve_run_at";
+}
+
+const minute = 60;
+const hour = 60 * minute;
+
+/** Some tasks also schedule themselves every few seconds; cron restarts them if they stop. */
+export const taskSchedules: Readonly<Record<string, TaskSchedule>> = {
+  // Keeps its earlier run_at: cron uses the worker's clock, and a clock that is ahead would postpone the next sweep.
+  sweep: { cron: "* * * * *", maxAgeSeconds: 5 * minute, jobKeyMode: "preserve_run_at" },
+  webhooks: { cron: "* * * * *", maxAgeSeconds: 5 * minute },
+  emails: { cron: "* * * * *", maxAgeSeconds: 5 * minute },
+  sweep_thoroughly: { cron: "7 * * * *", maxAgeSeconds: 2 * hour },
+  reconcile: { cron: "17 * * * *", maxAgeSeconds: 2 * hour },
+  sign_roots: { cron: "*/5 * * * *", maxAgeSeconds: 20 * minute },
+  partitions: { cron: "23 3 * * *", maxAgeSeconds: 26 * hour },
+  retention: { cron: "53 3 * * *", maxAgeSeconds: 26 * hour },
+  prune: { cron: "*/10 * * * *", maxAgeSeconds: 30 * minute },
+  roll_up_usage: { cron: "* * * * *", maxAgeSeconds: 15 * minute },
+  recount_usage: { cron: "41 4 * * *", maxAgeSeconds: 26 * hour },
+  compare_payments: { cron: "*/5 * * * *", maxAgeSeconds: 20 * minute },
+  charge_cards: { cron: "* * * * *", maxAgeSeconds: 5 * minute },
+};
+
 /**
  * A killed job keeps its lock for hours, and would block a named queue as long. So there are no named queues: concurrent
  * runs of a task are safe by their SQL, and the job key keeps at most one run queued.
  */
-export const crontab = [
-  // These reschedule themselves every few seconds; cron restarts them if they stop. The sweep keeps its earlier run_at:
-  // cron uses the worker's clock, and a clock that is ahead would postpone the next sweep.
-  "* * * * * sweep ?jobKey=sweep&jobKeyMode=preserve_run_at",
-  "* * * * * webhooks ?jobKey=webhooks",
-  "* * * * * emails ?jobKey=emails",
-  "7 * * * * sweep_thoroughly ?jobKey=sweep_thoroughly",
-  "17 * * * * reconcile ?jobKey=reconcile",
-  "*/5 * * * * sign_roots ?jobKey=sign_roots",
-  "23 3 * * * partitions ?jobKey=partitions",
-  "53 3 * * * retention ?jobKey=retention",
-  "*/10 * * * * prune ?jobKey=prune",
-  "* * * * * roll_up_usage ?jobKey=roll_up_usage",
-  "41 4 * * * recount_usage ?jobKey=recount_usage",
-  "*/5 * * * * compare_payments ?jobKey=compare_payments",
-  // Also reschedules itself.
-  "* * * * * charge_cards ?jobKey=charge_cards",
-].join("\n");
+export const crontab = Object.entries(taskSchedules)
+  .map(
+    ([task, { cron, jobKeyMode }]) =>
+      `${cron} ${task} ?jobKey=${task}${jobKeyMode === undefined ? "" : `&jobKeyMode=${jobKeyMode}`}`,
+  )
+  .join("\n");
 
 export function createTasks(dependencies: TaskDependencies): Tasks {
   const { log, metrics } = dependencies;
@@ -220,7 +237,7 @@ function skipIfRunning(task: Tasks[string]): Tasks[string] {
 async function prune(dependencies: TaskDependencies, signal: AbortSignal): Promise<Record<string, number>> {
   return {
     answers: await drain(dependencies.deleteExpiredAnswers, signal),
-    runs: await drain(dependencies.deleteExpiredRuns, signal),
+    windows: await drain(dependencies.deleteEndedWindows, signal),
     endUsers: await drain(dependencies.deleteOldEndUsers, signal),
     events: await drain(dependencies.deleteOldEvents, signal),
     signIns: await drain(dependencies.deleteExpiredSignIns, signal),

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { ignorableGroups, ignorableParameters } from "../dialects/dialects.ts";
-import { didYouMean, type Fault, fieldFault, listWords } from "../http/faults.ts";
-import { textPatterns } from "../http/text-patterns.ts";
+import { didYouMean, type Fault, fieldFault, listWords } from "../http/input/faults.ts";
+import { textPatterns } from "../http/input/text-patterns.ts";
 import { formatUsd, type Micros, parseUsd, priceMicros } from "../lib/money.ts";
 import { suggest } from "../lib/suggest.ts";
 

@@ -1,6 +1,6 @@
 import { asTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
-import { noSuchResource } from "../http/path-id.ts";
+import { noSuchResource } from "../http/input/path-id.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { Problem } from "../problems/problems.ts";
 import { toCompat } from "./compat.ts";

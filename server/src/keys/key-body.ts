@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { type Static, Type } from "typebox";
-import { describeText, type Fault, fieldFault, invalidInput, listWords } from "../http/faults.ts";
-import { textPatterns } from "../http/text-patterns.ts";
+import { describeText, type Fault, fieldFault, invalidInput, listWords } from "../http/input/faults.ts";
+import { textPatterns } from "../http/input/text-patterns.ts";
 import { parseUsd } from "../lib/money.ts";
 import { compatSchema, findCompatFaults } from "./compat.ts";
 import type { KeyMode } from "./key-format.ts";

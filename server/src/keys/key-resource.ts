@@ -1,3 +1,3 @@
-import type { Resource } from "../http/path-id.ts";
+import type { Resource } from "../http/input/path-id.ts";
 
 export const keyResource: Resource = { name: "key", list: "GET /v1/keys" };

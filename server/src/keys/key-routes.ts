@@ -1,11 +1,11 @@
 import pg from "pg";
 import type { Pool } from "../db/pool.ts";
 import { isFinal } from "../db/settle-batch.ts";
-import { fieldFault, invalidInput } from "../http/faults.ts";
-import { paginate } from "../http/paginate.ts";
-import { noSuchResource, readPathId } from "../http/path-id.ts";
-import { pageQuery, readQuery, toCursor } from "../http/query-parameters.ts";
-import { jsonReader } from "../http/read-json.ts";
+import { fieldFault, invalidInput } from "../http/input/faults.ts";
+import { paginate } from "../http/input/paginate.ts";
+import { noSuchResource, readPathId } from "../http/input/path-id.ts";
+import { pageQuery, readQuery, toCursor } from "../http/input/query-parameters.ts";
+import { jsonReader } from "../http/input/read-json.ts";
 import { bodyProblems, managementProblems, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { Problem } from "../problems/problems.ts";
@@ -27,10 +27,12 @@ import {
   type KeyFields,
   type KeyOutcome,
   type KeyWithBudget,
+  type Manager,
   readOwnKeys,
   revokeOwnKey,
   rotateOwnKey,
 } from "./manage-keys.ts";
+import { describeExcess } from "./restrictions.ts";
 import { findMissingScopes, type Scope } from "./scopes.ts";
 import { createdKeySchema, keySchema, keysSchema, serializeKey } from "./serialize-key.ts";
 
@@ -121,7 +123,7 @@ function create({ tenant, guard, pepper }: KeyRouteDependencies): Route {
     tag: "Keys",
     summary: "Create a key",
     description:
-      "Returns the key itself, only this once. If the response is lost, revoke the key by its id and create another. A key cannot grant a scope it does not have. The exception is `search`, which management keys cannot have: any key with `keys:write` can create keys that search and spend.",
+      "Returns the key itself, only this once. If the response is lost, revoke the key by its id and create another. A key cannot grant a scope it does not have. The exception is `search`, which management keys cannot have: any key with `keys:write` can create keys that search and spend. If your own key has `allowed_ips` or `expires_at`, a new management key has the same unless you send narrower ones.",
     requestBody: newKeySchema,
     answer: createdKeySchema,
     problems: ["key_limit_reached", ...bodyProblems, ...managementProblems],
@@ -131,7 +133,7 @@ function create({ tenant, guard, pepper }: KeyRouteDependencies): Route {
       const fields = readNewKey(body, manager.scopes);
       checkGrantedScopes(manager.scopes, fields.scopes);
       const created = await createOwnKey(tenant, manager, { mode: body.mode, pepper, fields }).catch(toProblem);
-      throwUnlessDone(created.outcome);
+      await throwUnlessDone(tenant, manager, created.outcome);
       return { ...serializeKey(await readOne(tenant, manager.walletId, created.id)), key: created.key };
     },
   };
@@ -155,7 +157,8 @@ function change({ tenant, guard }: KeyRouteDependencies): Route {
       const manager = await guard(request, reply, "keys:write");
       const id = readId(request.params);
       const changes = readKeyChanges(await readBody(request.raw));
-      throwUnlessDone(await changeOwnKey(tenant, manager, id, changes).catch(toProblem), changes);
+      const outcome = await changeOwnKey(tenant, manager, id, changes).catch(toProblem);
+      await throwUnlessDone(tenant, manager, outcome, changes);
       return serializeKey(await readOne(tenant, manager.walletId, id));
     },
   };
@@ -184,7 +187,7 @@ function rotate({ tenant, guard, pepper }: KeyRouteDependencies): Route {
       const created = await rotateOwnKey(tenant, manager, { id, mode: old.mode, graceSeconds, pepper }).catch(
         toProblem,
       );
-      throwUnlessDone(created.outcome);
+      await throwUnlessDone(tenant, manager, created.outcome);
       return { ...serializeKey(await readOne(tenant, manager.walletId, created.id)), key: created.key };
     },
   };
@@ -205,7 +208,7 @@ function revoke({ tenant, guard }: KeyRouteDependencies): Route {
     handle: async (request, reply) => {
       const manager = await guard(request, reply, "keys:write");
       const id = readId(request.params);
-      throwUnlessDone(await revokeOwnKey(tenant, manager, id).catch(toProblem));
+      await throwUnlessDone(tenant, manager, await revokeOwnKey(tenant, manager, id).catch(toProblem));
       return serializeKey(await readOne(tenant, manager.walletId, id));
     },
   };
@@ -229,11 +232,18 @@ function checkGrantedScopes(own: readonly Scope[], granted: readonly Scope[]): v
   throw missingScopes(missing, { detail });
 }
 
-function throwUnlessDone(outcome: KeyOutcome, changes: KeyFields = {}): void {
+async function throwUnlessDone(
+  tenant: Pool,
+  manager: Manager,
+  outcome: KeyOutcome,
+  changes: KeyFields = {},
+): Promise<void> {
   if (outcome === "done") return;
   if (outcome === "not_found") throw noSuchResource(keyResource);
   if (outcome === "budget_without_spending") throw invalidInput(findSpendingLimits(changes));
   if (outcome === "insufficient_scope") throw insufficientScope("keys:write", "mgmt");
+  if (outcome === "allowed_ips_too_wide" || outcome === "expires_at_too_wide" || outcome === "has_fewer_restrictions")
+    throw describeExcess(outcome, await readOne(tenant, manager.walletId, manager.keyId));
   throw new Problem(outcome);
 }
 

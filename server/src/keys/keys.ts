@@ -1,22 +1,24 @@
 import { createSecretKey, hash, randomUUIDv7 } from "node:crypto";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { constants } from "../config/constants.ts";
 import { createLane } from "../db/lane.ts";
 import { type Queryable, withTimeout } from "../db/pool.ts";
+import type { KeyGuessLimiter } from "../limits/key-guessing.ts";
 import { Problem, type ProblemOptions } from "../problems/problems.ts";
 import type { EndUserSettings } from "../wallet/wallet.ts";
 import { type Compat, type CompatBody, toCompat } from "./compat.ts";
 import { describeInvalidKey } from "./describe-invalid-key.ts";
 import { type CachedKey, createKeyCache } from "./key-cache.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
-import type { KeyGuessLimiter } from "./key-guessing.ts";
 import { defaultScopes, hasScope, type Scope } from "./scopes.ts";
 
 export { nameCell } from "./cell.ts";
 export type { Compat } from "./compat.ts";
 export type { KeyMode, Pepper } from "./key-format.ts";
 export { findKeys, type LeakedKey, revokeLeakedKeys } from "./leaked-keys.ts";
-export { findKeyWallet, listKeys } from "./list-keys.ts";
+export { findKeyWallet } from "./list-keys.ts";
+export { readOwnKeys } from "./manage-keys.ts";
 export type { Scope } from "./scopes.ts";
 
 /** The caller: its key, its wallet, and the key's permissions. */
@@ -54,8 +56,10 @@ export interface KeysOptions {
   /** Without it, invalid keys are not counted. */
   guessLimiter?: KeyGuessLimiter;
   onUse?: (keyId: string) => void;
-  /** Occupies a slot for work on a key that may not exist, until the returned function is called. Throws if none is free. */
-  enterLookUp?: (address: string) => () => void;
+  /** How long a look-up waits while the database is unavailable. */
+  outageMs?: number;
+  /** Occupies a slot for work on a key that may not exist, until the returned function is called. Rejects if none is free in time. */
+  enterLookUp?: (address: string) => Promise<() => void>;
 }
 
 interface FoundKey extends Principal, CachedKey {
@@ -68,7 +72,7 @@ interface FoundKey extends Principal, CachedKey {
  * in its own transaction.
  */
 export function createKeys(db: Queryable, peppers: readonly Pepper[], options: KeysOptions = {}): Keys {
-  const { guessLimiter, onUse, enterLookUp = () => () => undefined } = options;
+  const { guessLimiter, onUse, enterLookUp = async () => () => undefined } = options;
   // Creating a KeyObject takes longer than the digest itself, so create each one once.
   const pepperKeys = peppers.map(({ bytes }) => ({ bytes: createSecretKey(bytes) }));
   const lookUps = createLane<Buffer[], FoundKey | undefined>({
@@ -76,7 +80,7 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
     ownerOf: (digests) => digests[0]?.toString("base64") ?? "",
     timeoutMs: 2_000,
     // As long as a hold, because a search starts with a look-up if no poll has succeeded for a second.
-    outageTimeoutMs: 8_000,
+    outageTimeoutMs: options.outageMs ?? constants.databaseOutageMs,
   });
   const cache = createKeyCache<FoundKey>(() => readChangedKeys(db));
 
@@ -140,7 +144,7 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
 
   /** A flood of unknown keys, which cost a query or a round trip to Redis each, must not delay the keys that work. */
   async function inLookUpSlot<Result>(from: string, work: () => Promise<Result>): Promise<Result> {
-    const leave = enterLookUp(from);
+    const leave = await enterLookUp(from);
     try {
       return await work();
     } finally {
@@ -160,7 +164,7 @@ export interface NewKey {
   allowedIps?: readonly string[];
   searchesPerSecond?: number;
   searchesInFlight?: number;
-  budgetId?: string;
+  limitsId?: string;
 }
 
 /** Returns the key itself once; only its digest is stored. */
@@ -170,7 +174,7 @@ export async function createKey(db: Queryable, pepper: Pepper, newKey: NewKey): 
   const key = mintKey(newKey.mode, labels.rows[0]?.label);
   await db.query(
     `insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, expires_at, allowed_ips,
-       searches_per_second, searches_in_flight, budget_id)
+       searches_per_second, searches_in_flight, limits_id)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
     [
       id,
@@ -185,7 +189,7 @@ export async function createKey(db: Queryable, pepper: Pepper, newKey: NewKey): 
       newKey.allowedIps ?? null,
       newKey.searchesPerSecond ?? 1_000,
       newKey.searchesInFlight ?? 1_000,
-      newKey.budgetId ?? null,
+      newKey.limitsId ?? null,
     ],
   );
   return { id, key };

@@ -14,7 +14,7 @@ export interface KeyView {
   allowedIps: string[] | null;
   searchesPerSecond: number;
   searchesInFlight: number;
-  budgetId: string | null;
+  limitsId: string | null;
   compat: CompatBody | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
@@ -33,7 +33,7 @@ export async function listKeys(
 ): Promise<KeyView[]> {
   const { rows } = await db.query<KeyView>(
     `select id, mode, name, start, scopes, allowed_ips::text[] as "allowedIps",
-       searches_per_second as "searchesPerSecond", searches_in_flight as "searchesInFlight", budget_id as "budgetId",
+       searches_per_second as "searchesPerSecond", searches_in_flight as "searchesInFlight", limits_id as "limitsId",
        expires_at as "expiresAt", revoked_at as "revokedAt", revoked_reason as "revokedReason",
        compat, rotated_from as "rotatedFrom", last_used_at as "lastUsedAt", created_at as "createdAt",
        case

@@ -25,9 +25,9 @@ export function readOwnKeys(
 ): Promise<KeyWithBudget[]> {
   return asTenant(tenant, walletId, async (db) => {
     const keys = await listKeys(db, walletId, options);
-    const ids = keys.flatMap((key) => key.budgetId ?? []);
+    const ids = keys.flatMap((key) => key.limitsId ?? []);
     const budgets = ids.length > 0 ? await readKeyBudgets(db, walletId, ids) : [];
-    return keys.map((key) => ({ ...key, budget: budgets.find((budget) => budget.id === key.budgetId) }));
+    return keys.map((key) => ({ ...key, budget: budgets.find((budget) => budget.id === key.limitsId) }));
   });
 }
 
@@ -39,6 +39,9 @@ export type KeyOutcome =
   | "key_limit_reached"
   | "budget_without_spending"
   | "insufficient_scope"
+  | "allowed_ips_too_wide"
+  | "expires_at_too_wide"
+  | "has_fewer_restrictions"
   | "api_key_invalid"
   | "api_key_revoked"
   | "api_key_expired"

@@ -1,5 +1,5 @@
-import { readCredential } from "../http/credentials.ts";
-import { limitWallet } from "../http/request-limits.ts";
+import { readCredential } from "../http/input/credentials.ts";
+import { limitWallet } from "../limits/request-limits.ts";
 import type { Guard, Keys } from "./keys.ts";
 
 type GuardServices = Parameters<typeof limitWallet>[0] & {

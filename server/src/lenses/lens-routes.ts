@@ -1,8 +1,9 @@
 import { Type } from "typebox";
-import { describeText, listWords } from "../http/faults.ts";
-import { InvalidValue, readQuery } from "../http/query-parameters.ts";
+import { describeText, listWords } from "../http/input/faults.ts";
+import { InvalidValue, readQuery } from "../http/input/query-parameters.ts";
 import { publicProblems, type Route } from "../http/route.ts";
 import { suggest } from "../lib/suggest.ts";
+import { maxUrlLength, parseWebUrl } from "../lib/web-url.ts";
 import { Problem } from "../problems/problems.ts";
 import { inspectPage } from "./inspect-page.ts";
 import { type LensFolder, tagOf } from "./lenses.ts";
@@ -128,9 +129,10 @@ export function lensRoutes(folder: LensFolder, publicUrl: string): Route[] {
 
 /** A domain is accepted as well, because people type one. */
 function pageUrl(text: string | undefined): string {
-  const url = URL.parse(text === undefined || /^https?:\/\//i.test(text) ? (text ?? "") : `https://${text}`);
-  if (url === null || !/^[^.]+(?:\.[^.]+)+\.?$/.test(url.hostname)) {
-    throw new InvalidValue(`must be a URL or a domain, but ${describeText(text ?? "")}`);
+  const url = parseWebUrl(text === undefined || /^https?:\/\//i.test(text) ? (text ?? "") : `https://${text}`);
+  if (url === undefined || !/^[^.]+(?:\.[^.]+)+\.?$/.test(url.hostname)) {
+    const limit = maxUrlLength.toLocaleString("en-US");
+    throw new InvalidValue(`must be a URL of at most ${limit} characters or a domain, but ${describeText(text ?? "")}`);
   }
   return url.href;
 }

@@ -9,9 +9,9 @@ export function suggest(word: string, known: readonly string[]): string | undefi
   let best: { word: string; distance: number } | undefined;
   for (const candidate of known) {
     const other = normalize(candidate);
-    const distance = isBeginning(plain, other) ? 1 : editDistance(plain, other);
-    const max = Math.floor(Math.max(plain.length, other.length) / 3);
-    if (distance <= max && distance < (best?.distance ?? Infinity)) best = { word: candidate, distance };
+    const max = Math.min(Math.floor(Math.max(plain.length, other.length) / 3), (best?.distance ?? Infinity) - 1);
+    const distance = isBeginning(plain, other) ? 1 : editDistance(plain, other, max);
+    if (distance <= max) best = { word: candidate, distance };
   }
   return best?.word;
 }
@@ -29,8 +29,12 @@ function isBeginning(left: string, right: string): boolean {
   return isLongEnough && left !== right && (left.startsWith(right) || right.startsWith(left));
 }
 
-/** Insertions, deletions, substitutions, and swaps of two neighbours, each counted as one. */
-export function editDistance(left: string, right: string): number {
+/**
+ * Insertions, deletions, substitutions, and swaps of two neighbours, each counted as one. Infinity if there are more than
+ * `max`, which for most words follows from their lengths or first letters.
+ */
+export function editDistance(left: string, right: string, max = Infinity): number {
+  if (Math.abs(left.length - right.length) > max) return Infinity;
   let beforeLast: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, column) => column);
   for (let row = 1; row <= left.length; row += 1) {
@@ -46,7 +50,10 @@ export function editDistance(left: string, right: string): number {
       if (isSwapped) distance = Math.min(distance, (beforeLast[column - 2] ?? 0) + 1);
       current.push(distance);
     }
+    // A swap continues from the row before the last.
+    if (Math.min(...current) > max && Math.min(...last) > max) return Infinity;
     [beforeLast, last] = [last, current];
   }
-  return last[right.length] ?? 0;
+  const distance = last[right.length] ?? 0;
+  return distance <= max ? distance : Infinity;
 }

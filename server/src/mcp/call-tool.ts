@@ -1,9 +1,9 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
-import { fieldFault, invalidInput } from "../http/faults.ts";
+import { fieldFault, invalidInput } from "../http/input/faults.ts";
+import { describeFaults } from "../http/input/read-json.ts";
 import { NoResponse } from "../http/no-response.ts";
-import { describeFaults } from "../http/read-json.ts";
 import type { Principal } from "../keys/keys.ts";
 import { formatUsd, type Micros, parseUsd, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";

@@ -1,6 +1,6 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { type TObject, Type } from "typebox";
-import { textPatterns } from "../http/text-patterns.ts";
+import { textPatterns } from "../http/input/text-patterns.ts";
 import { formatUsd, priceMicros } from "../lib/money.ts";
 
 // The tools as clients list them. Their schemas are also what the server validates arguments against.

@@ -21,7 +21,7 @@ export interface OauthDependencies {
   people: Pool;
   keys: Pick<Keys, "authenticateApp">;
   /** Occupies a slot while a token is verified, which may wait for the provider. */
-  enterLookUp: (address: string) => () => void;
+  enterLookUp: (address: string) => Promise<() => void>;
 }
 
 export interface Oauth {
@@ -39,7 +39,7 @@ export function createOauth(dependencies: OauthDependencies): Oauth {
   const verifyAccessToken = createTokenVerifier({ resource, readKeySource: dependencies.readKeySource });
 
   async function verify(token: string, from: string): Promise<AccessToken> {
-    const leave = enterLookUp(from);
+    const leave = await enterLookUp(from);
     try {
       return await verifyAccessToken(token);
     } finally {

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type DatabaseState, findAttention, type ServerState, type UpstreamState } from "./attention.ts";
+import {
+  type AttentionInput,
+  type DatabaseState,
+  findAttention,
+  type ServerState,
+  type UpstreamState,
+} from "./attention.ts";
 
 const now = new Date("2030-01-31T12:00:00Z");
 const ago = (seconds: number): Date => new Date(now.getTime() - seconds * 1_000);
@@ -9,7 +15,7 @@ const healthyDatabase: DatabaseState = {
   lastReconciliation: { at: ago(3_600), differences: 0 },
   partitionDays: 14,
   oldestPendingSeconds: 59,
-  sweptAt: ago(5),
+  worker: { seenAt: ago(59), crashes: 2, lateTasks: [] },
   abandonedCalls: [],
   usageLagSeconds: 900,
   webhookLagSeconds: 300,
@@ -25,12 +31,9 @@ function failing(name: string, reason: string): UpstreamState {
   return { name, circuit: { state: "open", until }, last_failure: { reason, at: "2030-01-31T12:00:00.000Z" } };
 }
 
-function describeItems(
-  state: Partial<DatabaseState> | "unavailable",
-  upstreams: UpstreamState[] = [healthy],
-): string[] {
+function describeItems(state: Partial<DatabaseState> | "unavailable", more: Partial<AttentionInput> = {}): string[] {
   const database = state === "unavailable" ? state : { ...healthyDatabase, ...state };
-  return findAttention({ now, upstreams, database }).map(
+  return findAttention({ now, upstreams: [healthy], database, ...more }).map(
     ({ severity, title, runbook }) => `${severity}: ${title}: ${runbook.replace("/docs/runbooks/", "")}`,
   );
 }
@@ -39,7 +42,7 @@ test("returns nothing when everything is healthy", () => {
   assert.deepEqual(describeItems({}), []);
   // The circuit has closed since this failure.
   const past = { ...healthy, last_failure: { reason: "account_empty", at: "2030-01-31T11:00:00.000Z" } };
-  assert.deepEqual(describeItems({ oldestPendingSeconds: undefined }, [past]), []);
+  assert.deepEqual(describeItems({ oldestPendingSeconds: undefined }, { upstreams: [past] }), []);
   assert.deepEqual(findAttention({ now, upstreams: [], database: undefined }), []);
 });
 
@@ -55,6 +58,7 @@ test("reports each proxy that is not listed", () => {
 });
 
 test("reports each problem once, with its runbook", () => {
+  const { worker } = healthyDatabase;
   const cases: [Partial<DatabaseState> | "unavailable", string][] = [
     [{ lastReconciliation: { at: ago(60), differences: 1 } }, "page: Reconciliation found 1 difference: books-differ"],
     [
@@ -65,8 +69,13 @@ test("reports each problem once, with its runbook", () => {
     [{ partitionDays: 6 }, "ticket: Partitions run out in 6 days: partitions-run-out"],
     [{ partitionDays: 1 }, "page: Partitions run out in 1 day: partitions-run-out"],
     [{ oldestPendingSeconds: 181 }, "page: A hold has been pending for 181 seconds: worker-not-seen"],
-    [{ sweptAt: ago(301) }, "page: No worker activity for five minutes: worker-not-seen"],
-    [{ sweptAt: undefined }, "page: No worker activity for five minutes: worker-not-seen"],
+    [{ worker: { ...worker, seenAt: ago(61) } }, "page: No worker is running: worker-not-seen"],
+    [{ worker: { ...worker, seenAt: undefined } }, "page: No worker is running: worker-not-seen"],
+    [{ worker: { ...worker, crashes: 3 } }, "page: Workers crashed 3 times in the last ten minutes: worker-not-seen"],
+    [
+      { worker: { ...worker, lateTasks: ["prune"] } },
+      "ticket: 1 task of the worker not done in time: prune: task-fails",
+    ],
     [
       { abandonedCalls: [{ walletId: "w1", calls: 320, cost: 1_600_001n }] },
       "ticket: Wallet w1 caused 320 unpaid upstream calls costing $1.600001 in the last hour: unpaid-calls",
@@ -86,9 +95,18 @@ test("reports each problem once, with its runbook", () => {
   for (const [database, line] of cases) assert.deepEqual(describeItems(database), [line]);
 });
 
-test("expects no backup if WAL is not archived, and none that it cannot read", () => {
-  assert.deepEqual(describeItems({ archiver: undefined, lastBackup: { at: undefined } }), []);
+test("reports that WAL is not archived, except in development, and expects no backup that it cannot read", () => {
+  const off = { archiver: undefined, lastBackup: { at: undefined } };
+  assert.deepEqual(describeItems(off), []);
+  assert.deepEqual(describeItems(off, { expectsArchive: true }), ["ticket: WAL archiving is off: archiving-fails"]);
+  assert.deepEqual(describeItems({}, { expectsArchive: true }), []);
   assert.deepEqual(describeItems({ lastBackup: undefined }), []);
+});
+
+test("reports an OpenID Connect provider that does not respond", () => {
+  assert.deepEqual(describeItems({}, { isSignInUnavailable: true }), [
+    "ticket: The OpenID Connect provider does not respond: sign-in-unavailable",
+  ]);
 });
 
 test("reports failing searches, long queues and missing servers of all servers together", () => {
@@ -96,6 +114,7 @@ test("reports failing searches, long queues and missing servers of all servers t
     host: "a",
     recent: { searches: 100, own_errors: 0, upstream_errors: 0 },
     ledger_waiting: 0,
+    clock_offset_s: 5,
   };
   const describeServers = (changes: Partial<ServerState>, expected = 2) =>
     findAttention({
@@ -117,6 +136,11 @@ test("reports failing searches, long queues and missing servers of all servers t
   assert.deepEqual(describeServers(recent(100, 0, 15)), [
     "page: 15 of 200 searches failed in the last minute, including upstream failures: end-to-end-availability",
   ]);
+  for (const [offset, line] of [
+    [5.1, "ticket: The clock of b is 5 s ahead of the database's: clock-offset"],
+    [-61, "page: The clock of b is 61 s behind the database's: clock-offset"],
+  ] as const)
+    assert.deepEqual(describeServers({ clock_offset_s: offset }), [line]);
   assert.deepEqual(describeServers({ ledger_waiting: 501 }), [
     "page: 501 searches wait for the ledger on b: ledger-queue-long",
   ]);
@@ -124,24 +148,25 @@ test("reports failing searches, long queues and missing servers of all servers t
 });
 
 test("a failing upstream is a ticket while another is healthy, and a page when none is", () => {
-  assert.deepEqual(describeItems({}, [failing("brave", "timeout"), { ...healthy, name: "exa" }]), [
+  assert.deepEqual(describeItems({}, { upstreams: [failing("brave", "timeout"), { ...healthy, name: "exa" }] }), [
     "ticket: brave is failing: upstream-sidelined",
   ]);
-  assert.deepEqual(describeItems({}, [failing("brave", "timeout"), failing("exa", "status")]), [
+  assert.deepEqual(describeItems({}, { upstreams: [failing("brave", "timeout"), failing("exa", "status")] }), [
     "page: brave is failing: upstream-sidelined",
     "page: exa is failing: upstream-sidelined",
   ]);
-  assert.deepEqual(describeItems({}, [healthy, failing("exa", "account_empty"), failing("you", "credential")]), [
-    "page: The exa account is out of credit: upstream-account-empty",
-    "page: you rejects our API key: upstream-refuses-us",
-  ]);
+  assert.deepEqual(
+    describeItems({}, { upstreams: [healthy, failing("exa", "account_empty"), failing("you", "credential")] }),
+    [
+      "page: The exa account is out of credit: upstream-account-empty",
+      "page: you rejects our API key: upstream-refuses-us",
+    ],
+  );
 });
 
 test("lists pages before tickets", () => {
-  const lines = describeItems({ partitionDays: 3, sweptAt: undefined }, [
-    failing("brave", "timeout"),
-    { ...healthy, name: "exa" },
-  ]);
+  const upstreams = [failing("brave", "timeout"), { ...healthy, name: "exa" }];
+  const lines = describeItems({ partitionDays: 3, oldestPendingSeconds: 181 }, { upstreams });
   assert.deepEqual(
     lines.map((line) => line.split(":")[0]),
     ["page", "ticket", "ticket"],

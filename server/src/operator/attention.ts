@@ -1,7 +1,9 @@
 // Current problems for the operator console, most severe first. A pure function of known state; unknown values are
 // undefined. The alerts in deploy/ cover the same conditions over time and page people.
 
+import { describeOffset, maxOffsetSeconds } from "../db/watch-clock.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
+import type { WorkerHealth } from "./read-health.ts";
 
 export interface AttentionItem {
   /** `page`: act now. `ticket`: act today. */
@@ -25,6 +27,10 @@ export interface AttentionInput {
   unlistedProxies?: readonly string[];
   /** The servers that report, and how many there should be: 0 if only this server is known. */
   servers?: { reporting: readonly ServerState[]; expected: number };
+  /** Whether WAL should be archived: not in development. */
+  expectsArchive?: boolean;
+  /** Whether the OpenID Connect provider did not respond. */
+  isSignInUnavailable?: boolean;
   /** Undefined if no operator database is configured. */
   database: DatabaseState | "unavailable" | undefined;
 }
@@ -34,6 +40,8 @@ export interface ServerState {
   host: string;
   recent: { searches: number; own_errors: number; upstream_errors: number };
   ledger_waiting: number;
+  /** Ahead of the database if positive. */
+  clock_offset_s: number;
 }
 
 export interface DatabaseState {
@@ -41,8 +49,7 @@ export interface DatabaseState {
   partitionDays: number;
   /** Age of the oldest pending hold. */
   oldestPendingSeconds: number | undefined;
-  /** Time of the last sweep by a worker. */
-  sweptAt: Date | undefined;
+  worker: WorkerHealth;
   /** Wallets that caused more unpaid than paid upstream calls in the last hour. */
   abandonedCalls: readonly { walletId: string; calls: number; cost: Micros }[];
   usageLagSeconds: number;
@@ -57,7 +64,8 @@ export interface DatabaseState {
 
 const hourMs = 3_600_000;
 const reconciliationMs = 2 * hourMs;
-const sweepMs = 300_000;
+const workerMs = 60_000;
+const maxCrashes = 2;
 /** A hold lasts 60 seconds and is swept a few seconds later. */
 const pendingSeconds = 180;
 // The limits of the alerts in deploy/prometheus/rules.
@@ -66,6 +74,7 @@ const webhookLagSeconds = 300;
 const archiveMs = 900_000;
 const backupMs = 26 * hourMs;
 const maxLedgerWaiting = 500;
+const maxClockSeconds = 5;
 const maxConnectionShare = 0.8;
 /** A few failures among few searches are no trend. */
 const minErrors = 5;
@@ -74,11 +83,14 @@ const maxErrorRate = 0.072;
 
 export function findAttention(input: AttentionInput): AttentionItem[] {
   const { now, upstreams, unlistedProxies = [], servers, database } = input;
-  const ofDatabase = database === "unavailable" ? [databaseUnavailable] : database && databaseItems(database, now);
+  const { expectsArchive = false, isSignInUnavailable = false } = input;
+  const ofDatabase =
+    database === "unavailable" ? [databaseUnavailable] : database && databaseItems(database, now, expectsArchive);
   const items = [
     ...(servers ? serverItems(servers) : []),
     ...upstreamItems(upstreams),
     ...unlistedProxies.map(proxyItem),
+    ...(isSignInUnavailable ? [signInUnavailable] : []),
     ...(ofDatabase ?? []),
   ];
   return items.toSorted((a, b) => Number(b.severity === "page") - Number(a.severity === "page"));
@@ -122,6 +134,16 @@ function serverItems({
           "ledger-queue-long",
         ),
       ),
+    ...reporting
+      .filter(({ clock_offset_s: offset }) => Math.abs(offset) > maxClockSeconds)
+      .map(({ host, clock_offset_s: offset }) =>
+        item(
+          Math.abs(offset) > maxOffsetSeconds ? "page" : "ticket",
+          `The clock of ${host} is ${describeOffset(offset)} the database's`,
+          "A server that is wrong by more than a minute is not ready. One that is wrong by days fails every search.",
+          "clock-offset",
+        ),
+      ),
     reporting.length < expected &&
       item(
         "ticket",
@@ -158,7 +180,7 @@ function proxyItem(address: string): AttentionItem {
   return item("ticket", `A proxy is not listed: ${address}`, detail, "unlisted-proxy");
 }
 
-function databaseItems(state: DatabaseState, now: Date): AttentionItem[] {
+function databaseItems(state: DatabaseState, now: Date, expectsArchive: boolean): AttentionItem[] {
   return [
     reconciliationItem(state.lastReconciliation, now),
     state.partitionDays < 7 &&
@@ -175,14 +197,8 @@ function databaseItems(state: DatabaseState, now: Date): AttentionItem[] {
         "Holds expire after 60 seconds and are released by the worker. Until then the money stays reserved.",
         "worker-not-seen",
       ),
-    (state.sweptAt === undefined || now.getTime() - state.sweptAt.getTime() > sweepMs) &&
-      item(
-        "page",
-        "No worker activity for five minutes",
-        state.sweptAt ? `Last sweep: ${state.sweptAt.toISOString()}.` : "No worker has ever run on this database.",
-        "worker-not-seen",
-      ),
-    archiverItem(state.archiver, now),
+    ...workerItems(state.worker, now),
+    state.archiver ? archiverItem(state.archiver, now) : expectsArchive && archivingOff,
     backupItem(state, now),
     state.usageLagSeconds > usageLagSeconds &&
       item(
@@ -216,6 +232,32 @@ function databaseItems(state: DatabaseState, now: Date): AttentionItem[] {
   ].filter((found) => found !== false);
 }
 
+function workerItems({ seenAt, crashes, lateTasks }: WorkerHealth, now: Date): (AttentionItem | false)[] {
+  return [
+    (seenAt === undefined || now.getTime() - seenAt.getTime() > workerMs) &&
+      item(
+        "page",
+        "No worker is running",
+        seenAt ? `Last seen: ${seenAt.toISOString()}.` : "No worker has ever run on this database.",
+        "worker-not-seen",
+      ),
+    crashes > maxCrashes &&
+      item(
+        "page",
+        `Workers crashed ${crashes} times in the last ten minutes`,
+        "They are restarted, but do only a part of their work. The log of the worker has the reason.",
+        "worker-not-seen",
+      ),
+    lateTasks.length > 0 &&
+      item(
+        "ticket",
+        `${plural(lateTasks.length, "task")} of the worker not done in time: ${lateTasks.join(", ")}`,
+        "The worker runs, but these have not succeeded for several times their interval.",
+        "task-fails",
+      ),
+  ];
+}
+
 function reconciliationItem(last: DatabaseState["lastReconciliation"], now: Date): AttentionItem | false {
   if (last && last.differences > 0) {
     const detail = `At ${last.at.toISOString()}, some counters did not match the rows they summarize.`;
@@ -226,9 +268,10 @@ function reconciliationItem(last: DatabaseState["lastReconciliation"], now: Date
   return item("ticket", "No reconciliation for two hours", detail, "reconciliation-too-old");
 }
 
-function archiverItem(archiver: DatabaseState["archiver"], now: Date): AttentionItem | false {
-  if (!archiver) return false;
-  const { archivedAt, failedAt } = archiver;
+function archiverItem(
+  { archivedAt, failedAt }: NonNullable<DatabaseState["archiver"]>,
+  now: Date,
+): AttentionItem | false {
   const hasFailed = failedAt !== undefined && failedAt > archivedAt;
   if (!hasFailed && now.getTime() - archivedAt.getTime() <= archiveMs) return false;
   const detail = `Last archived: ${archivedAt.toISOString()}. Charges since then are lost if the primary's disk is lost and no replica has them.`;
@@ -240,7 +283,7 @@ function archiverItem(archiver: DatabaseState["archiver"], now: Date): Attention
   );
 }
 
-/** Without archiving there are no backups to expect, as in development. */
+/** Without archiving, that is reported instead. */
 function backupItem({ archiver, lastBackup }: DatabaseState, now: Date): AttentionItem | false {
   if (!archiver || !lastBackup) return false;
   const { at } = lastBackup;
@@ -251,6 +294,20 @@ function backupItem({ archiver, lastBackup }: DatabaseState, now: Date): Attenti
     : "After a failover, backups must be enabled on the new primary.";
   return item("ticket", title, detail, "backup-too-old");
 }
+
+const archivingOff = item(
+  "ticket",
+  "WAL archiving is off",
+  "A restore loses everything since the last full backup, if there is one.",
+  "archiving-fails",
+);
+
+const signInUnavailable = item(
+  "ticket",
+  "The OpenID Connect provider does not respond",
+  "People cannot sign in to the console with it. Searches are not affected.",
+  "sign-in-unavailable",
+);
 
 const databaseUnavailable = item(
   "page",

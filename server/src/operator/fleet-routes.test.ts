@@ -74,7 +74,7 @@ test("a cell is shown with its load, its problems and the money of its customers
   assert.match(versions.join(), /^\d+\.\d+\.\d+$/);
   assert.equal(typeof rate, "number");
   // No worker runs in this test.
-  assert.ok(items.some(({ title }: { title: string }) => title === "No worker activity for five minutes"));
+  assert.ok(items.some(({ title }: { title: string }) => title === "No worker is running"));
 });
 
 test("a cell that cannot be read is shown with the reason, and does not delay the others", async () => {

@@ -2,9 +2,8 @@ import type { FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { AccountView } from "../accounts/accounts.ts";
 import type { Pool } from "../db/pool.ts";
-import { describeText, fieldFault, invalidInput } from "../http/faults.ts";
-import type { OperatorRoute } from "../http/ops-server.ts";
-import { paginate } from "../http/paginate.ts";
+import { describeText, fieldFault, invalidInput } from "../http/input/faults.ts";
+import { paginate } from "../http/input/paginate.ts";
 import {
   anyText,
   cursorId,
@@ -14,9 +13,10 @@ import {
   readQuery,
   toCursor,
   uuidOf,
-} from "../http/query-parameters.ts";
-import { jsonReader } from "../http/read-json.ts";
-import { textPatterns } from "../http/text-patterns.ts";
+} from "../http/input/query-parameters.ts";
+import { jsonReader } from "../http/input/read-json.ts";
+import { textPatterns } from "../http/input/text-patterns.ts";
+import type { OperatorRoute } from "../http/ops-server.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Margin, WalletDayRow, WalletMarginRow } from "../usage/usage.ts";

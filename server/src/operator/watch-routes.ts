@@ -16,6 +16,10 @@ export interface WatchDependencies {
   readServers: () => Promise<LiveServers>;
   /** PENNYBLACK_SERVERS. */
   expectedServers: number;
+  /** False in development. */
+  expectsArchive: boolean;
+  /** Whether the OpenID Connect provider did not respond to this server. */
+  isSignInUnavailable: () => boolean;
   /** Undefined if no operator database is configured: then only the state of the servers is returned. */
   db: WatchedDatabase | undefined;
 }
@@ -82,7 +86,7 @@ async function getSystem({ db }: WatchDependencies) {
     },
     oldest_pending_s: state.oldestPendingSeconds ?? null,
     partitions_ahead: state.partitionDays,
-    worker_last_seen: state.sweptAt?.toISOString() ?? null,
+    worker_last_seen: state.worker.seenAt?.toISOString() ?? null,
     reconciliation: last ? { at: last.at.toISOString(), differences: last.differences } : null,
     usage_lag_s: Math.round(state.usageLagSeconds),
     webhook_lag_s: Math.round(state.webhookLagSeconds),
@@ -92,7 +96,7 @@ async function getSystem({ db }: WatchDependencies) {
 }
 
 async function getAttention(dependencies: WatchDependencies) {
-  const { reportUpstreams, listUnlistedProxies, readServers, expectedServers, db } = dependencies;
+  const { reportUpstreams, listUnlistedProxies, readServers, expectedServers, expectsArchive, db } = dependencies;
   // An unavailable database is reported as an item; the rest of the list must still be returned.
   const [database, { servers, isComplete }] = await Promise.all([
     db && readDatabase(db).catch(() => "unavailable" as const),
@@ -104,6 +108,8 @@ async function getAttention(dependencies: WatchDependencies) {
       upstreams: reportUpstreams(),
       unlistedProxies: listUnlistedProxies(),
       servers: { reporting: servers, expected: isComplete ? expectedServers : 0 },
+      expectsArchive,
+      isSignInUnavailable: dependencies.isSignInUnavailable(),
       database,
     }),
   };

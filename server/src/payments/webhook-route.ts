@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
-import { readBody } from "../http/read-body.ts";
+import { maxBodyBytes, readBody } from "../http/input/read-body.ts";
 import type { Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { Problem } from "../problems/problems.ts";
@@ -12,7 +12,7 @@ export interface WebhookRouteDependencies {
   /** Both are undefined if payments are not configured, the processor also without a webhook secret. */
   payments: Pool | undefined;
   processor: PaymentProcessor | undefined;
-  /** Occupies a slot for a webhook until the returned function is called. Throws if none is free. */
+  /** Occupies a slot for a large webhook until the returned function is called. Throws if none is free. */
   enterWebhook: (address: string) => () => void;
 }
 
@@ -38,7 +38,7 @@ export function webhookRoute(dependencies: WebhookRouteDependencies): Route {
       { outcome: Type.String({ description: "How the event was applied." }) },
       { title: "StripeEventOutcome" },
     ),
-    // Occupied below, only for a plausible signature.
+    // Occupied below, only for a plausible signature and a large body.
     admission: "handler",
     problems: [
       "invalid_request",
@@ -58,7 +58,9 @@ export function webhookRoute(dependencies: WebhookRouteDependencies): Route {
       const signature = String(request.raw.headers["stripe-signature"] ?? "");
       if (!processor.isPlausibleSignature(signature))
         throw badSignature("The Stripe-Signature header is missing, malformed or too old.");
-      const leave = dependencies.enterWebhook(request.ip);
+      // Anyone can half-send a body. Up to the size of other bodies, that costs no more than half-sent headers.
+      const isSmall = Number(request.raw.headers["content-length"]) <= maxBodyBytes;
+      const leave = isSmall ? () => undefined : dependencies.enterWebhook(request.ip);
       try {
         const body = await readBody(request.raw, maxBytes);
         const event = await processor.readWebhook({ body, signature }).catch(throwProblem);

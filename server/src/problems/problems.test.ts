@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { resolveReferences } from "../http/resolve-references.ts";
+import { resolveReferences } from "../api-docs/resolve-references.ts";
 import { exampleProblem, Problem, problemCodes, problemRow } from "./problems.ts";
 
 const readText = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");

@@ -36,11 +36,14 @@ export interface CallerLimits {
   maxBytes?: number;
 }
 
+/** Several times the largest answers of the providers. Reading and parsing costs up to 20 ms of CPU per megabyte. */
+export const maxAnswerBytes = 512 * 1024;
+
 /** Receives every raw reply; used by the probe command. */
 export type OnReply = (reply: UpstreamReply) => void;
 
 export function createCaller(
-  { connectMs, headersMs, bodyMs, maxBytes = 1024 * 1024 }: CallerLimits,
+  { connectMs, headersMs, bodyMs, maxBytes = maxAnswerBytes }: CallerLimits,
   onReply?: OnReply,
 ): Caller {
   const groups: AgentGroup[] = [];

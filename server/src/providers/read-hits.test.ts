@@ -21,3 +21,21 @@ test("rejects a list in which no item has a web URL, and accepts an empty list",
   }
   assert.deepEqual(readHits([], names), []);
 });
+
+test("a URL that is too long, or has an impossible host, does not count as a hit", () => {
+  const long = Array.from({ length: 60 }, (_, index) => ({
+    ...page,
+    url: `https://${"a".repeat(64 + index)}.example/`,
+  }));
+  assert.deepEqual(
+    readHits([...long, page], names)?.map(({ url }) => url),
+    [page.url],
+  );
+  assert.equal(readHits(long, names), undefined);
+});
+
+test("reads at most 50 hits", () => {
+  const items = Array.from({ length: 150 }, (_, index) => ({ ...page, url: `https://example.org/${index}` }));
+  const hits = readHits(["no object", ...items], names);
+  assert.deepEqual([hits?.length, hits?.at(-1)?.url], [50, "https://example.org/49"]);
+});

@@ -1,5 +1,9 @@
+import { hasPossibleLengths } from "../lib/web-url.ts";
 import { isJsonObject } from "./parse-json-object.ts";
 import type { FieldNames, Hit } from "./provider.ts";
+
+/** More than any search returns. An upstream's answer may have thousands, and each is parsed and ranked. */
+const maxHits = 50;
 
 /**
  * Reads the hits of an upstream's list, given its names for our three fields. Items without a web URL are skipped, and
@@ -13,7 +17,8 @@ export function readHits(items: unknown, names: FieldNames): Hit[] | undefined {
   for (const item of items) {
     if (!isJsonObject(item)) continue;
     const url = text(item[names.url]);
-    if (!/^https?:\/\//i.test(url)) continue;
+    if (!/^https?:\/\//i.test(url) || !hasPossibleLengths(url)) continue;
+    if (hits.length === maxHits) break;
     hits.push({ title: text(item[names.title]), url, snippet: text(item[names.snippet]) });
   }
 

@@ -79,3 +79,12 @@ test("the host has no port and the path no query", () => {
   assert.deepEqual(split("http://www.example.org:8080/a/b/?c=d"), ["example.org", "/a/b"]);
   assert.deepEqual(split("https://[::1]:8443/?/x"), ["[::1]", "/"]);
 });
+
+test("a query of more than 500 characters is compared as it is", () => {
+  const long = `b=1&a=2&utm_source=x&c=${"d".repeat(480)}`;
+  for (const address of [`https://example.org/?${long}`, `https://example.org/?${long}%20`]) {
+    assert.equal(canonicalUrl(address), address);
+    assert.equal(fromAnyAddress(address).key, address);
+  }
+  assert.equal(canonicalUrl("https://example.org/?b=1&a=2&utm_source=x"), "https://example.org/?a=2&b=1");
+});

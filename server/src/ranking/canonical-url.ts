@@ -34,7 +34,11 @@ function fromPlainAddress(address: string): CanonicalPage | undefined {
   return { key: `https://${host}${path}${query}`, host, path };
 }
 
+/** A longer query is compared as it is: splitting and sorting hundreds of parameters costs more than ranking the page. */
+const maxQueryLength = 500;
+
 function plainQuery(query: string): string {
+  if (query.length > maxQueryLength) return `?${query}`;
   const kept = query.split("&").filter((pair) => !isTracking(nameOf(pair).toLowerCase()));
   if (kept.length > 1) kept.sort((a, b) => byCodeUnits(nameOf(a), nameOf(b)));
   return kept.length === 0 ? "" : `?${kept.join("&")}`;
@@ -55,7 +59,7 @@ export function fromAnyAddress(address: string): CanonicalPage {
   url.protocol = "https:";
   url.hostname = withoutWww(url.hostname.replace(/\.$/, ""));
   url.pathname = url.pathname.replace(/(?<!\/)\/+$/, "");
-  url.search = withoutTracking(url.searchParams).toString();
+  if (url.search.length <= maxQueryLength + 1) url.search = withoutTracking(url.searchParams).toString();
   url.hash = "";
   return { key: url.href, host: url.hostname, path: url.pathname };
 }

@@ -126,6 +126,16 @@ test("a host is classified the same before and after thousands of others", () =>
   assert.equal(tierOf(lens, "https://late.example.com/"), "N unlisted");
 });
 
+test("only the last ten labels of a host count", () => {
+  const lens = lensOf(
+    "$tier=A,label=forum,why=label\n$tier=B,site=example.org,why=site\n$tier=C,host-suffix=b.example.com,why=suffix",
+  );
+  assert.equal(tierOf(lens, `https://forum.${"a.".repeat(7)}example.net/`), "A label");
+  assert.equal(tierOf(lens, `https://forum.${"a.".repeat(8)}example.net/`), "N unlisted");
+  assert.equal(tierOf(lens, `https://${"a.".repeat(120)}example.org/`), "B site");
+  assert.equal(tierOf(lens, `https://${"a.".repeat(100)}b.example.com/`), "C suffix");
+});
+
 function lensWith(rules: string, groups: string): Lens {
   const domains = groups.split("\n").filter((line) => !line.startsWith("$"));
   const registry = `! name: listed

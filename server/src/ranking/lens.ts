@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
+import { type BoundedCache, createBoundedCache } from "../lib/bounded-cache.ts";
 import { type LensFault, type LensText, parseLens } from "./parse-lens.ts";
 import { parseRegistry, type Registry, type RegistryInfo } from "./parse-registry.ts";
 import type { Rule } from "./parse-rule.ts";
-import { type HostFacts, readHost } from "./read-host.ts";
+import { type HostFacts, maxLabels, readHost } from "./read-host.ts";
 import { higherTier, lowerTier, type Tier } from "./tier.ts";
 
 /** Compiled rules. Compiled once when a lens is loaded, so that classifying a page takes a few lookups. */
@@ -91,8 +92,16 @@ function lineage(name: string, sources: ReadonlyMap<string, Source>): Source[] {
   return [...(source.lens.extends === undefined ? [] : lineage(source.lens.extends, sources)), source];
 }
 
-// Hosts repeat across searches. The limit bounds memory; evicted hosts are analyzed again.
-const maxCachedHosts = 8_192;
+// Hosts repeat across searches. The limit bounds memory, for about 8,000 hosts of usual length; evicted hosts are analyzed
+// again.
+const maxCacheBytes = 4 * 1_024 * 1_024;
+
+function createHostCache(): BoundedCache<HostEntry> {
+  return createBoundedCache({
+    maxBytes: maxCacheBytes,
+    bytesOf: (host, { matching, facts }) => 400 + 4 * host.length + 40 * (matching.length + facts.labels.length),
+  });
+}
 
 function compile(
   sources: readonly Source[],
@@ -100,7 +109,7 @@ function compile(
   table = indexRules(sources.flatMap(({ lens }) => lens.rules)),
 ): Lens {
   const { name, version, lambda } = sources.at(-1)?.lens ?? { name: "", version: "", lambda: 0 };
-  const cache = new Map<string, HostEntry>();
+  const cache = createHostCache();
   // Every host is looked up twice in a row, by `classify` and `facts`.
   let latest = { host: "", entry: analyzeHost("", table, registries) };
 
@@ -111,7 +120,6 @@ function compile(
 
   function analyzeAndCache(host: string): HostEntry {
     const entry = analyzeHost(host, table, registries);
-    if (cache.size >= maxCachedHosts) cache.clear();
     cache.set(host, entry);
     return entry;
   }
@@ -209,9 +217,9 @@ function registryRules(
   });
 }
 
-/** The host and every domain above it. */
+/** The host, or its last ten labels, and every domain above it. */
 function tailsOf(host: string): string[] {
-  const parts = host.split(".");
+  const parts = host.split(".").slice(-maxLabels);
   return parts.map((_, index) => parts.slice(index).join("."));
 }
 
@@ -222,7 +230,7 @@ function keysOf(host: string, tails: readonly string[], { suffix, isPrivate, lab
   return [
     `host=${host}`,
     ...tails.map((tail) => `site=${tail}`),
-    ...tails.slice(1).map((tail) => `host-suffix=${tail}`),
+    ...tails.filter((tail) => tail !== host).map((tail) => `host-suffix=${tail}`),
     ...suffixes.map((part) => `suffix=${part}`),
     // gov.* matches only country-code domains: gov.uk is a government, gov.com is not.
     ...suffixes.filter((part) => /^[^.]+\.[a-z]{2}$/.test(part)).map((part) => `suffix=${part.replace(/[^.]+$/, "*")}`),

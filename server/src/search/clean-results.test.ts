@@ -64,6 +64,31 @@ test("drops results whose URL is longer than 2,048 characters, as returned", () 
   );
 });
 
+test("drops a URL that is too long, or has an impossible host, without parsing it", (context) => {
+  const parse = context.mock.method(URL, "parse");
+  const rejected = [
+    `https://example.org/${"a".repeat(2_029)}`,
+    `http://${`${" ".repeat(258)}/`.repeat(3_900)}`,
+    `https://${"a".repeat(64)}.example/`,
+    `https://${"\u4e00".repeat(64)}.example/`,
+    `https://${"\u4e00.".repeat(127)}example/`,
+    `https:/\\\t ${"a.".repeat(127)}example/`,
+    `https://user:${"a".repeat(300)}@example.org/`,
+  ];
+  for (const url of rejected) assert.equal(cleanUrl(url), undefined, url.slice(0, 80));
+  assert.equal(parse.mock.callCount(), 0);
+  const longestHost = `${`${"a".repeat(61)}.`.repeat(4)}co`;
+  for (const host of [longestHost, `${"a".repeat(63)}.example`, `${"\u4e00".repeat(15)}.example`])
+    assert.notEqual(cleanUrl(`https://${host}:8443/${"b".repeat(300)}`), undefined, host);
+});
+
+test("cleans only the start of a text that is far longer than what is returned", () => {
+  const tags = "<b>".repeat(200);
+  assert.equal(cleanTitle(`${tags.slice(3)}Title`), "Tit");
+  assert.equal(cleanTitle(`${tags}Title`), "example.org");
+  assert.equal(cleanTitle(`${"x ".repeat(299)}y\u{1f600}`), `${"x ".repeat(149)}x`);
+});
+
 test("encodes or removes hidden characters in URLs", () => {
   assert.equal(cleanUrl("https://example.org/\u202Egnp.exe"), "https://example.org/%E2%80%AEgnp.exe");
   assert.equal(cleanUrl("https://ex\u200Bample.org/"), "https://example.org/");

@@ -1,4 +1,5 @@
 import { decodeHTMLStrict } from "entities";
+import { parseWebUrl } from "../lib/web-url.ts";
 import type { Hit } from "../providers/provider.ts";
 
 export interface SearchResult {
@@ -49,26 +50,12 @@ class CleanResult implements SearchResult {
   }
 }
 
-function parseWebUrl(text: string): URL | undefined {
-  if (overlongHost.test(text)) return undefined;
-  const url = URL.parse(text);
-  if (url === null || !["http:", "https:"].includes(url.protocol)) return undefined;
-  if (url.href.length > maxUrlLength) return undefined;
-  return url.username === "" && url.password === "" ? url : undefined;
-}
-
-/**
- * The limit of sitemaps.org, which search engines apply to the pages they index. Unlike text, a URL cannot be truncated,
- * so the result is dropped: a few long URLs could fill the context of a language model.
- */
-const maxUrlLength = 2_048;
-
-// A hostname has at most 253 characters, a port six. The URL parser converts internationalized hostnames in quadratic
-// time: three seconds for the longest response an upstream may send.
-const overlongHost = /^[^:]*:[\\/\s]*[^\\/?#]{260}/;
+/** How much of a text is cleaned, in multiples of what is returned. Results have far less markup. */
+const maxMarkup = 2;
 
 /** The order matters: an entity can encode a hidden character, and a hidden character can split a tag name. */
-function cleanText(raw: string, maxLength: number): string {
+function cleanText(whole: string, maxLength: number): string {
+  const raw = whole.slice(0, maxMarkup * maxLength);
   // Most text needs none of these steps, and testing is far cheaper than replacing.
   const decoded = raw.includes("&") ? decodeHTMLStrict(raw) : raw;
   const isPrintableAscii = !beyondPrintableAscii.test(decoded);
@@ -76,8 +63,9 @@ function cleanText(raw: string, maxLength: number): string {
   const stripped = visible.includes("<") ? stripTags(visible) : visible;
   const hasLooseSpace = isPrintableAscii ? hasLooseBlank(stripped) : looseSpace.test(stripped);
   const text = hasLooseSpace ? stripped.replace(/\s+/g, " ").trim() : stripped;
+  const start = truncate(text, maxLength);
   // Twice, because truncation can turn `<bold` into `<b`.
-  return fit(fit(text, maxLength), maxLength);
+  return fit(fit(start, maxLength), maxLength);
 }
 
 const beyondPrintableAscii = /[^ -~]/;
@@ -94,13 +82,32 @@ const hiddenCharacters =
   /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Noncharacter_Code_Point}\p{Surrogate}\uFFF9-\uFFFB]|(?!\s)\p{Cc}/gu;
 
 function fit(text: string, maxLength: number): string {
-  const escaped = text.includes("<") ? text.replace(remainingTags, "< ") : text;
-  return escaped.length <= maxLength ? escaped : Array.from(escaped).slice(0, maxLength).join("").trimEnd();
+  return truncate(text.includes("<") ? escapeTags(text) : text, maxLength);
+}
+
+/** Counts code points, as the limits of the API do. */
+function truncate(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  let end = 0;
+  for (let count = 0; count < maxLength && end < text.length; count += 1)
+    end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1;
+  return end === text.length ? text : text.slice(0, end).trimEnd();
 }
 
 /** Removes comments and tags of HTML elements only: `vector<int>` is text. */
 function stripTags(text: string): string {
-  return text.replace(tags, (tag, element?: string) => (inlineElements.has(element?.toLowerCase() ?? "") ? "" : " "));
+  return text.replace(tags, (tag, name?: string) => {
+    if (name === undefined) return " ";
+    if (!spellings.has(name)) return tag;
+    return inlineElements.has(name.toLowerCase()) ? "" : " ";
+  });
+}
+
+/** A space after the `<` makes a tag text. Repeating the removal until nothing changes could take too long. */
+function escapeTags(text: string): string {
+  return text.replace(remainingTags, (start, name?: string) =>
+    name === undefined || elements.has(name.toLowerCase()) ? "< " : start,
+  );
 }
 
 // Removed without a space: `un<b>believ</b>able` is one word.
@@ -109,7 +116,7 @@ const inlineElements = new Set(
   strike strong sub sup time tt u var wbr`.split(/\s+/),
 );
 
-const elements = [
+const elements = new Set([
   ...inlineElements,
   ...`address applet area article aside audio base basefont blink blockquote body br button canvas caption center col
   colgroup datalist dd details dialog dir div dl dt embed fieldset figcaption figure footer form frame frameset h1 h2 h3
@@ -117,15 +124,14 @@ const elements = [
   noembed noframes noscript object ol optgroup option output p param picture plaintext portal pre progress script search
   section select slot source style summary svg table tbody td template textarea tfoot th thead title tr track ul video
   xmp`.split(/\s+/),
-];
+]);
 
 // HTML tags are all lower case or, on old pages, all upper case; `List<Object>` and `Option<A>` are source code.
-const spellings = elements.flatMap((name) => (name.length > 1 ? [name, name.toUpperCase()] : [name])).join("|");
+const spellings = new Set([...elements].flatMap((name) => (name.length > 1 ? [name, name.toUpperCase()] : [name])));
 
 // No part matches across another `<`, which keeps it linear in the length of the text. An unclosed comment extends to the
 // end, as in a browser.
-const tags = new RegExp(`<!--.*?(?:-->|$)|<!(?:doctype|DOCTYPE)\\b[^<>]*>|</?(${spellings})(?=[\\s/>])[^<>]*>`, "gs");
+const tags = /<!--.*?(?:-->|$)|<!(?:doctype|DOCTYPE)\b[^<>]*>|<\/?([A-Za-z][A-Za-z0-9]*)(?=[\s/>])[^<>]*>/gs;
 
-// Anything a browser would still parse as a tag: unfinished, in mixed case, or formed from two halves around a removed
-// tag. A space after the `<` makes it text. Repeating the removal until nothing changes could take too long.
-const remainingTags = new RegExp(`<(?=!--|!doctype|/?(?:${elements.join("|")})(?:[\\s/>]|$))`, "gi");
+// Anything a browser would still parse as a tag: unfinished, in mixed case, or formed from two halves around a removed tag.
+const remainingTags = /<(?=!--|!doctype|\/?([a-z][a-z0-9]*)(?:[\s/>]|$))/gi;

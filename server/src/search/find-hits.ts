@@ -1,4 +1,4 @@
-import { didYouMean, fieldFault, invalidInput } from "../http/faults.ts";
+import { didYouMean, fieldFault, invalidInput } from "../http/input/faults.ts";
 import { NoResponse } from "../http/no-response.ts";
 import type { KeyMode } from "../keys/keys.ts";
 import { suggest } from "../lib/suggest.ts";

@@ -1,4 +1,4 @@
-import { invalidHeader } from "../http/faults.ts";
+import { invalidHeader } from "../http/input/faults.ts";
 import { formatUsd, type Micros, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
 import type { HoldOutcome } from "../wallet/wallet.ts";

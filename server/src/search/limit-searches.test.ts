@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AcquireSlot } from "../http/request-limits.ts";
 import type { Principal } from "../keys/keys.ts";
+import type { AcquireSlot } from "../limits/request-limits.ts";
 import { Problem } from "../problems/problems.ts";
 import { createSearchLimits } from "./limit-searches.ts";
 

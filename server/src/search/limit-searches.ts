@@ -1,6 +1,6 @@
-import type { Admission } from "../http/admission.ts";
-import type { AcquireSlot, Slot } from "../http/request-limits.ts";
 import type { Principal } from "../keys/keys.ts";
+import type { Admission } from "../limits/admission.ts";
+import type { AcquireSlot, Slot } from "../limits/request-limits.ts";
 
 /** Limits of one wallet, in addition to those of its keys. Its test keys share the second pair. */
 export interface WalletLimits {

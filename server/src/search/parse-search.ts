@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
-import { type Fault, fieldFault, invalidInput } from "../http/faults.ts";
-import { describeFaults, parseJson } from "../http/read-json.ts";
+import { type Fault, fieldFault, invalidInput } from "../http/input/faults.ts";
+import { describeFaults, parseJson } from "../http/input/read-json.ts";
 import { Problem } from "../problems/problems.ts";
 import type { QueryLimit } from "../providers/provider.ts";
 import { accepts, countWords, widest } from "./query-limit.ts";

@@ -91,7 +91,7 @@ test("skips upstreams that do not accept the query", async () => {
   assert.equal((await search(10, "one two three four")).answer?.provider, "b");
   assert.equal((await search(10, "x".repeat(401))).answer?.provider, "b");
   assert.equal((await search(10, "\u{1F600}".repeat(400))).answer?.provider, "a");
-  assert.deepEqual(router.queryLimits, [{ characters: 400, words: 3 }, { characters: 2_048 }]);
+  assert.deepEqual(router.queryLimits(), [{ characters: 400, words: 3 }, { characters: 2_048 }]);
 });
 
 test("splits the deadline: each upstream gets half of the remaining time, the last one all of it", async (t) => {

@@ -19,7 +19,9 @@ import { createUpstreamHealth, type HealthReport, type UpstreamHealth } from "./
 export interface Router {
   query: (search: UpstreamSearch, options: RouteOptions) => Promise<Routed>;
   /** At least one of these must accept a query. */
-  queryLimits: readonly QueryLimit[];
+  queryLimits: () => QueryLimit[];
+  /** Searches in progress continue with the previous ones. */
+  replaceProviders(providers: readonly Provider[]): void;
   recordCharge(provider: string, charge: Micros): void;
   report(): UpstreamReport[];
 }
@@ -63,11 +65,12 @@ interface Upstream {
 }
 
 export function createRouter({ providers, callProvider, onCall }: RouterDependencies): Router {
-  const upstreams: Upstream[] = providers.map((provider) => ({
-    provider,
-    circuit: createCircuit(),
-    health: createUpstreamHealth(),
-  }));
+  let upstreams = providers.map((provider) => open(provider));
+
+  /** The circuit is closed, because a new key may repair what opened it. */
+  function open(provider: Provider, health = createUpstreamHealth()): Upstream {
+    return { provider, circuit: createCircuit(), health };
+  }
 
   async function queryOne(
     { provider, circuit, health }: Upstream,
@@ -115,7 +118,12 @@ export function createRouter({ providers, callProvider, onCall }: RouterDependen
 
   return {
     query,
-    queryLimits: providers.map((provider) => provider.queryLimit),
+    replaceProviders(replacements) {
+      const healthOf = ({ name }: Provider): UpstreamHealth | undefined =>
+        upstreams.find(({ provider }) => provider.name === name)?.health;
+      upstreams = replacements.map((provider) => open(provider, healthOf(provider)));
+    },
+    queryLimits: () => upstreams.map(({ provider }) => provider.queryLimit),
     recordCharge: (name, charge) =>
       upstreams.find(({ provider }) => provider.name === name)?.health.recordCharge(charge),
     report: () => upstreams.map((upstream) => describe(upstream, Date.now())),

@@ -1,9 +1,9 @@
 import type { Principal } from "../keys/keys.ts";
+import type { UnpaidLimit } from "../limits/unpaid-limit.ts";
 import type { UpstreamAnswer } from "../providers/provider.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { SentCall, Tally } from "../usage/usage.ts";
 import type { CallRecorder } from "./routing.ts";
-import type { UnpaidLimit } from "./unpaid-limit.ts";
 
 // Books the cost of a search's upstream calls when they are sent, and records at its end whether the caller paid for them.
 // A call of an unpaid search counts against the wallet's limit if the caller ended the search, or if the upstream answered it

@@ -1,4 +1,4 @@
-import { describeText, didYouMean, headerFault, invalidHeader, invalidInput, listWords } from "../http/faults.ts";
+import { describeText, didYouMean, headerFault, invalidHeader, invalidInput, listWords } from "../http/input/faults.ts";
 import { endUserPattern } from "../lib/end-user-id.ts";
 import { formatUsd, type Micros, parseUsd, priceMicros } from "../lib/money.ts";
 import { suggest } from "../lib/suggest.ts";
@@ -12,10 +12,14 @@ export interface Run {
 const defaultTtlSeconds = 3_600;
 const maxTtlSeconds = 30 * 24 * 3_600;
 const runParameters = ["max", "ttl"];
+const maxRunLength = 500;
 
 /** `Search-Run: <id>; max=0.50; ttl=3600`. `max` is required on every request, so that no run is unlimited by mistake. */
 export function readRun(header: string | undefined): Run | undefined {
   if (header === undefined) return undefined;
+  if (header.length > maxRunLength) {
+    throw invalidHeader("Search-Run", `must have at most ${maxRunLength} characters, but ${describeText(header)}`);
+  }
   const [name = "", ...parameters] = header.split(";").map((part) => part.trim());
   const rules: string[] = [];
   if (!/^[\w.:@/-]{1,128}$/.test(name)) {

@@ -1,15 +1,8 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
-import { problemOf } from "../http/http-server.ts";
-import { readBody } from "../http/read-body.ts";
 import type { Route } from "../http/route.ts";
-import type { KeyMode } from "../keys/keys.ts";
-import { formatUsd } from "../lib/money.ts";
 import { type ProblemCode, personProblems, problemCodes } from "../problems/problems.ts";
-import type { SearchTrace } from "../telemetry/tracing.ts";
 import { searchRequestSchema } from "./parse-search.ts";
-import { type SearchAnswer, type SearchDependencies, type SearchRequest, search } from "./search.ts";
-import { type Steps, startSteps } from "./steps.ts";
+import type { SearchRunner } from "./run-search.ts";
 
 const resultSchema = Type.Object(
   {
@@ -50,7 +43,7 @@ const searchProblems = problemCodes.filter(
   (code: ProblemCode) => !otherProblems.includes(code) && !Object.hasOwn(personProblems, code),
 );
 
-export function searchRoutes(dependencies: SearchDependencies): Route[] {
+export function searchRoutes(runner: SearchRunner): Route[] {
   return [
     {
       method: "POST",
@@ -90,87 +83,12 @@ export function searchRoutes(dependencies: SearchDependencies): Route[] {
         "Idempotent-Replayed",
       ],
       problems: searchProblems,
-      handle: (request, reply) => handleSearch(dependencies, request, reply),
+      onRejected: runner.recordRejected,
+      async handle(request, reply) {
+        const { body } = await runner.run({ request, reply });
+        reply.header("content-type", "application/json; charset=utf-8");
+        return body;
+      },
     },
   ];
-}
-
-const modes = new WeakMap<FastifyRequest, KeyMode>();
-const stepsOfRequests = new WeakMap<FastifyRequest, Steps>();
-
-/** The mode of the key that a search was sent with. Undefined if the key was not authenticated. */
-export function modeOf(request: FastifyRequest): KeyMode | undefined {
-  return modes.get(request);
-}
-
-/** The time that a search spent waiting for its body and for upstreams. */
-export function externalMsOf(request: FastifyRequest): number {
-  return stepsOfRequests.get(request)?.externalMs() ?? 0;
-}
-
-/** Replaces parts of the HTTP request, for a search from the console or through a compatibility endpoint. */
-export interface SearchOverrides {
-  headers: SearchRequest["headers"];
-  /** Returns the body of a search, with or without the body of the request. */
-  readBody(read: () => Promise<Buffer>): Promise<Buffer>;
-}
-
-export async function handleSearch(
-  dependencies: SearchDependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  overrides?: SearchOverrides,
-): Promise<Buffer> {
-  const trace = startTrace(dependencies, request);
-  const steps = startSteps(trace);
-  stepsOfRequests.set(request, steps);
-  const read = (): Promise<Buffer> => steps.waitExternally(() => readBody(request.raw));
-  const disconnected = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableFinished) disconnected.abort();
-    const status = reply.raw.writableFinished ? reply.statusCode : undefined;
-    const outcome = problemOf(request)?.code ?? (status === undefined ? "no_answer" : "ok");
-    trace?.end({ outcome, mode: modeOf(request), status });
-  });
-  try {
-    const answer = await search(
-      {
-        searchId: request.id,
-        rawHeaders: request.raw.rawHeaders,
-        headers: overrides?.headers ?? (request.headers as Record<string, string | undefined>),
-        ip: request.ip,
-        steps,
-        readBody: overrides ? () => overrides.readBody(read) : read,
-        signal: disconnected.signal,
-        setCaller: ({ mode }) => void modes.set(request, mode),
-        setHeaders: (headers) => void reply.headers(headers),
-      },
-      dependencies,
-    );
-    dependencies.recordCharge(answer);
-    if (disconnected.signal.aborted)
-      request.log.info({ charge: formatUsd(answer.charge) }, "search charged, caller disconnected");
-    setResponseHeaders(reply, answer);
-    return answer.body;
-  } finally {
-    reply.header("server-timing", steps.header());
-  }
-}
-
-/** Undefined if tracing is off. The request's log lines carry the id of a sampled trace. */
-export function startTrace(
-  dependencies: Pick<SearchDependencies, "startTrace">,
-  request: FastifyRequest,
-): SearchTrace | undefined {
-  const { traceparent } = request.raw.headers;
-  const trace = dependencies.startTrace?.(request.id, typeof traceparent === "string" ? traceparent : undefined);
-  if (trace?.traceId !== undefined) request.log = request.log.child({ trace_id: trace.traceId });
-  return trace;
-}
-
-function setResponseHeaders(reply: FastifyReply, { caller, charge, balance, isReplayed }: SearchAnswer): void {
-  reply.header("content-type", "application/json; charset=utf-8");
-  reply.header("wallet-charge", `${formatUsd(charge)};currency=usd`);
-  if (caller.scopes.includes("wallet:read")) reply.header("wallet-balance", `${formatUsd(balance)};currency=usd`);
-  if (isReplayed) reply.header("idempotent-replayed", "true");
 }

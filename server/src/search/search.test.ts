@@ -22,7 +22,7 @@ const caller: Principal = {
 };
 const secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 7) }]);
 const hit = { title: "A title", url: "https://example.org/", snippet: "Some text" };
-const stepsToHold = ["authenticate", "acquireSlot", "setHeaders", "readBody", "startCalls", "hold"];
+const stepsToHold = ["authenticate", "acquireSlot", "setHeaders", "readInput", "startCalls", "hold"];
 const allSteps = [...stepsToHold, "findHits", "rank", "setHeaders", "capture", "endCalls paid", "releaseSlot"];
 
 /** Runs a search with fakes that succeed, except those in `replace`. */
@@ -66,7 +66,6 @@ function runSearch(
     hold: recorded("hold", async () => ({ outcome: "held", balance: 50_000n })),
     capture: recorded("capture", async () => ({ state: "captured", balance: 40_000n })),
     release: recorded("release", async () => undefined),
-    recordCharge: () => undefined,
     recordRefusal: replace.recordRefusal ?? (() => undefined),
     secrets,
     topUpUrl: "https://pay.test/",
@@ -80,9 +79,9 @@ function runSearch(
     signal: new AbortController().signal,
     setHeaders: () => void calls.push("setHeaders"),
     setCaller: () => undefined,
-    async readBody() {
-      calls.push("readBody");
-      return Buffer.from(body);
+    async readInput() {
+      calls.push("readInput");
+      return { body: Buffer.from(body), headers };
     },
   };
   return { calls, answer: search(request, dependencies) };
@@ -176,7 +175,7 @@ test("does not release if the search is rejected before or by the hold", async (
   const rejections: [Partial<SearchDependencies>, string, string?][] = [
     [{ authenticate: fail(new Problem("api_key_invalid")) }, "authenticate"],
     [{ acquireSlot: fail(new Problem("rate_limited")) }, "acquireSlot"],
-    [{}, "readBody", "{"],
+    [{}, "readInput", "{"],
     [{ startCalls: fail(new Problem("unpaid_calls_limited")) }, "startCalls"],
     [{ hold: fail(new Problem("ledger_unavailable")) }, "hold"],
   ];

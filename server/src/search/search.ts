@@ -1,13 +1,12 @@
-import { readIdempotencyKey } from "../http/idempotency-key.ts";
+import { readIdempotencyKey } from "../http/input/idempotency-key.ts";
 import { NoResponse } from "../http/no-response.ts";
-import type { Slot } from "../http/request-limits.ts";
 import type { Principal } from "../keys/keys.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
 import type { Secrets } from "../lib/secrets.ts";
+import type { Slot } from "../limits/request-limits.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Hit, QueryLimit } from "../providers/provider.ts";
 import type { Ranked } from "../ranking/ranking.ts";
-import type { Tracing } from "../telemetry/tracing.ts";
 import type { Ledger, ReleaseRequest } from "../wallet/wallet.ts";
 import { formatBudgetHeaders } from "./budget-headers.ts";
 import type { SearchResult } from "./clean-results.ts";
@@ -36,7 +35,7 @@ import type { Steps } from "./steps.ts";
 // The order of the steps is documented, because it decides which error is returned when several apply.
 
 export async function search(request: SearchRequest, dependencies: SearchDependencies): Promise<SearchAnswer> {
-  const { searchId, headers, steps } = request;
+  const { searchId, steps } = request;
   const caller = await steps.time("auth", () => dependencies.authenticate(request));
   request.setCaller(caller);
   let slot: Slot | undefined;
@@ -46,7 +45,8 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
   try {
     slot = await dependencies.acquireSlot(caller);
     request.setHeaders({ "ratelimit-policy": slot.rateLimitPolicy, ratelimit: slot.rateLimit });
-    const input = parseSearch(await request.readBody(), dependencies.queryLimits(caller.mode));
+    const { body, headers } = await request.readInput(caller);
+    const input = parseSearch(body, dependencies.queryLimits(caller.mode));
     assertSentOnce(request.rawHeaders, headers);
     const run = readRun(headers["search-run"]);
     const endUserId = readEndUser(headers["search-for"]);
@@ -152,7 +152,7 @@ function outcomeOf(error: unknown): string {
   return error instanceof NoResponse ? "caller_left" : "internal_error";
 }
 
-/** The HTTP request, without the web framework. */
+/** The request, without the web framework. */
 export interface SearchRequest {
   /** Also the id of the hold and of the charge. */
   searchId: string;
@@ -161,8 +161,11 @@ export interface SearchRequest {
   headers: Record<string, string | undefined>;
   ip: string;
   steps: Steps;
-  /** Reads the body on demand: a request without a valid key or over its limits is never parsed. */
-  readBody(): Promise<Buffer>;
+  /**
+   * Reads the body, and the headers that describe the search, on demand: a request without a valid key or over its limits is
+   * never parsed.
+   */
+  readInput(caller: Principal): Promise<{ body: Buffer; headers: SearchRequest["headers"] }>;
   /** Aborts when the caller disconnects. */
   signal: AbortSignal;
   /** Called once the key is authenticated, for the metrics. */
@@ -183,7 +186,7 @@ export interface SearchAnswer {
 
 /** What a search needs from the other modules; app/search-app.ts provides it. */
 export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
-  authenticate(request: Pick<SearchRequest, "rawHeaders" | "headers" | "ip">): Promise<Principal>;
+  authenticate: (request: Pick<SearchRequest, "rawHeaders" | "headers" | "ip">) => Promise<Principal>;
   /** Applies the limits of the key, of its wallet and of this server. */
   acquireSlot(caller: Principal): Promise<Slot>;
   queryLimits(mode: Principal["mode"]): readonly QueryLimit[];
@@ -194,12 +197,8 @@ export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
   rank(hits: readonly Hit[], input: SearchInput & { hasRegistries: boolean }): Ranked<SearchResult>;
   /** Never rejects: a hold that cannot be released expires. */
   release(request: ReleaseRequest, mode: Principal["mode"]): Promise<void>;
-  /** Called for every paid search, even if the caller has disconnected. */
-  recordCharge(answer: SearchAnswer): void;
   /** Called for every authenticated request that leaves no hold in the ledger: rejected before the hold, or replayed. */
   recordRefusal(caller: Principal, outcome: string): void;
-  /** Undefined if tracing is off. */
-  startTrace?: Tracing["startSearch"] | undefined;
   secrets: Secrets;
   topUpUrl: string;
   /** Undefined if payments are not configured. */

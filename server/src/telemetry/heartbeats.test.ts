@@ -12,7 +12,7 @@ after(() => redis.disconnect());
 
 const recent = { searches: 4, own_errors: 0, upstream_errors: 1, p95_ms: 120 };
 const load = { load: [1, 1, 1], memory_mb: 90, event_loop_ms_p99: 11 };
-const figures = { searches_per_second: 2, recent, ...load, ledger_waiting: 0, is_stopping: false };
+const figures = { searches_per_second: 2, recent, ...load, ledger_waiting: 0, clock_offset_s: 0, is_stopping: false };
 
 test("every server reports all servers of the same database, itself first", async () => {
   const database = randomUUID();

@@ -21,6 +21,7 @@ const figuresSchema = Type.Object({
   memory_mb: Type.Number(),
   event_loop_ms_p99: Type.Number(),
   ledger_waiting: Type.Number(),
+  clock_offset_s: Type.Number(),
   is_stopping: Type.Boolean(),
 });
 

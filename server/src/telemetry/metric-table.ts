@@ -157,11 +157,23 @@ export const metricTable = {
     help: "1 while the circuit of this upstream is open and others are queried first.",
     labels: { upstream: "upstreams" },
   },
-  pennyblack_lens_faults: {
+  pennyblack_clock_offset_seconds: {
+    kind: "gauge",
+    of: "server",
+    unit: "seconds",
+    help: "How far the clock of this machine is ahead of the database's; negative if it is behind.",
+  },
+  pennyblack_oidc_provider_up: {
+    kind: "gauge",
+    of: "server",
+    unit: "1 or 0",
+    help: "1 if the OpenID Connect provider responded to the last check, which runs every minute. Absent if none is configured.",
+  },
+  pennyblack_reload_faults: {
     kind: "gauge",
     of: "server",
     unit: "faults",
-    help: "Faults that made the last reload of the lenses fail.",
+    help: "Faults that made the last reload of lenses and upstreams fail.",
   },
   pennyblack_expired_holds: {
     kind: "counter",
@@ -180,6 +192,12 @@ export const metricTable = {
     of: "worker",
     unit: "seconds",
     help: "How long the oldest hold that the last sweep skipped, because its wallet was locked, has been overdue.",
+  },
+  pennyblack_worker_start_timestamp_seconds: {
+    kind: "gauge",
+    of: "worker",
+    unit: "seconds since 1970",
+    help: "Time at which the worker was started.",
   },
   pennyblack_task_success_timestamp_seconds: {
     kind: "gauge",

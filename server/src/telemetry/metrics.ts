@@ -16,9 +16,11 @@ export interface Metrics extends UpstreamMetrics {
   countLost: (reason: "expired" | "unknown") => void;
   countBatch: (kind: string, size: number) => void;
   timeLedger: (kind: string, seconds: number) => void;
+  watchClock: (readOffsetSeconds: () => number) => void;
+  watchOidc: (isAvailable: () => boolean) => void;
   watchWaiting: (read: () => { holds: number; settlements: number }) => void;
   /** Zero after a successful reload. */
-  setLensFaults: (faults: number) => void;
+  setReloadFaults: (faults: number) => void;
   /** In the Prometheus text format. */
   render: () => Promise<string>;
 }
@@ -39,7 +41,9 @@ export function createMetrics(): Metrics {
   const ledgerSeconds = meter.histogram("pennyblack_ledger_duration_seconds");
   const batches = meter.histogram("pennyblack_ledger_batch_size");
   const waiting = meter.observableGauge("pennyblack_ledger_waiting");
-  const lensFaults = meter.gauge("pennyblack_lens_faults");
+  const clockOffset = meter.observableGauge("pennyblack_clock_offset_seconds");
+  const oidcProviderUp = meter.observableGauge("pennyblack_oidc_provider_up");
+  const reloadFaults = meter.gauge("pennyblack_reload_faults");
 
   // Prometheus detects an increase only from a value it has already scraped, so every counter starts at zero. Otherwise the
   // first loss or failure would be missed.
@@ -48,7 +52,7 @@ export function createMetrics(): Metrics {
   for (const reason of metricTable.pennyblack_lost_captures.labels.reason) lost.add(0, { reason });
   for (const limit of limitNames) rejected.add(0, { limit });
   for (const money of [captured, released]) money.add(0);
-  lensFaults.record(0);
+  reloadFaults.record(0);
 
   let searchesInFlight = 0;
   inFlight.addCallback((gauge) => gauge.observe(searchesInFlight));
@@ -74,6 +78,8 @@ export function createMetrics(): Metrics {
     countLost: (reason) => lost.add(1, { reason }),
     countBatch: (kind, size) => batches.record(size, { kind }),
     timeLedger: (kind, tookSeconds) => ledgerSeconds.record(tookSeconds, { kind }),
+    watchClock: (readOffsetSeconds) => clockOffset.addCallback((gauge) => gauge.observe(readOffsetSeconds())),
+    watchOidc: (isAvailable) => oidcProviderUp.addCallback((gauge) => gauge.observe(isAvailable() ? 1 : 0)),
     watchWaiting(read) {
       waiting.addCallback((gauge) => {
         const { holds, settlements } = read();
@@ -81,7 +87,7 @@ export function createMetrics(): Metrics {
         gauge.observe(settlements, { lane: "settlements" });
       });
     },
-    setLensFaults: (faults) => lensFaults.record(faults),
+    setReloadFaults: (faults) => reloadFaults.record(faults),
     render: meter.render,
   };
 }

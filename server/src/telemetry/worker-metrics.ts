@@ -35,8 +35,10 @@ export function createWorkerMetrics(): WorkerMetrics {
   const sweptMoney = meter.counter("pennyblack_expired_micro_usd");
   const skippedHolds = meter.gauge("pennyblack_skipped_holds_seconds");
   const usageCorrections = meter.counter("pennyblack_usage_corrections");
+  const startedAt = meter.gauge("pennyblack_worker_start_timestamp_seconds");
   const taskSuccess = meter.gauge("pennyblack_task_success_timestamp_seconds");
   const taskFailures = meter.counter("pennyblack_task_failures");
+  startedAt.record(Date.now() / 1_000);
   for (const counter of [sweptHolds, sweptMoney, usageCorrections]) counter.add(0);
 
   return {

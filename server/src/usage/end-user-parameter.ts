@@ -1,5 +1,5 @@
-import { describeText } from "../http/faults.ts";
-import { InvalidValue } from "../http/query-parameters.ts";
+import { describeText } from "../http/input/faults.ts";
+import { InvalidValue } from "../http/input/query-parameters.ts";
 import { isEndUser } from "../lib/end-user-id.ts";
 
 /** The query parameter `for`. */

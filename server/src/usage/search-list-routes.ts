@@ -1,7 +1,7 @@
 import { Type } from "typebox";
-import { describeText } from "../http/faults.ts";
-import { paginate } from "../http/paginate.ts";
-import { noSuchResource, type Resource, readPathId } from "../http/path-id.ts";
+import { describeText } from "../http/input/faults.ts";
+import { paginate } from "../http/input/paginate.ts";
+import { noSuchResource, type Resource, readPathId } from "../http/input/path-id.ts";
 import {
   anyText,
   cursorId,
@@ -12,10 +12,10 @@ import {
   readQuery,
   toCursor,
   uuidOf,
-} from "../http/query-parameters.ts";
+} from "../http/input/query-parameters.ts";
+import { decodeWalletCursor, encodeWalletCursor } from "../http/input/wallet-cursor.ts";
 import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
-import { decodeWalletCursor, encodeWalletCursor } from "../http/wallet-cursor.ts";
 import { formatUsd } from "../lib/money.ts";
 import {
   entrySchema,
@@ -210,14 +210,14 @@ function listRuns({ tenant, guard }: UsageRouteDependencies): Route {
         cursor: anyText,
         limit: pageSize({ default: 50, max: 100 }),
       });
-      const position = decodeWalletCursor(walletId, cursor, 1);
+      const [openedMicros = 0n, id = 0n] = decodeWalletCursor(walletId, cursor, 2)?.figures ?? [];
       const query = {
         from,
-        before: position && { id: position.id, openedMicros: position.figures[0] ?? 0n },
+        before: cursor === undefined ? undefined : { id, openedMicros },
       };
       const found = await readRuns(tenant, walletId, { ...query, limit: limit + 1 }).catch(unavailable);
       const page = paginate(found, limit, (last) =>
-        encodeWalletCursor(walletId, { id: last.id, figures: [last.openedMicros] }),
+        encodeWalletCursor(walletId, { id: walletId, figures: [last.openedMicros, last.id] }),
       );
       return { runs: page.rows.map(serializeRun), next_cursor: page.nextCursor };
     },

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { oneOf, readQuery } from "../http/query-parameters.ts";
+import { oneOf, readQuery } from "../http/input/query-parameters.ts";
 import { managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { formatUsd } from "../lib/money.ts";

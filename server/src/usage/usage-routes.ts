@@ -1,7 +1,15 @@
 import { Type } from "typebox";
-import { didYouMean, invalidParameter, listWords } from "../http/faults.ts";
-import { paginate } from "../http/paginate.ts";
-import { anyText, dayOrTime, InvalidValue, isUuid, oneOf, pageSize, readQuery } from "../http/query-parameters.ts";
+import { didYouMean, invalidParameter, listWords } from "../http/input/faults.ts";
+import { paginate } from "../http/input/paginate.ts";
+import {
+  anyText,
+  dayOrTime,
+  InvalidValue,
+  isUuid,
+  oneOf,
+  pageSize,
+  readQuery,
+} from "../http/input/query-parameters.ts";
 import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Guard } from "../keys/keys.ts";

@@ -7,7 +7,7 @@ import { seedWallet } from "../../test/support/data/seed-wallet.ts";
 import { busy } from "../db/settle-batch.ts";
 import { captureBatch, type HoldRequest, holdBatch, type IdempotencyClaim, sendHolds } from "./statements.ts";
 
-// Claims on Idempotency-Keys that were written by another release or under another version of the secret.
+// Claims on Idempotency-Keys that were written under another version of the secret.
 
 const database = await createDatabase();
 const { owner, ledger } = database;
@@ -26,31 +26,6 @@ const toBytes = ({ secretVersion, keyHmac, fingerprint }: ReturnType<typeof newC
 async function outcomeOf(item: HoldRequest): Promise<string | undefined> {
   return (await holdBatch(ledger, [item], false))[0]?.outcome;
 }
-
-test("a retry on another release is neither charged nor refused, in both directions", async () => {
-  const seed = await seedWallet(owner, { credit: 1_000_000n });
-  for (const versions of [
-    [undefined, 1],
-    [1, undefined],
-  ]) {
-    const keyHmac = randomBytes(32);
-    // The fingerprints of the releases differ although the body is the same.
-    const [first, retry] = versions.map((version) =>
-      request(seed, { keyHmac, fingerprint: randomBytes(32), ...(version && { secretVersion: version }) }),
-    );
-    assert.ok(first && retry);
-    const again = () => outcomeOf({ ...retry, searchId: randomUUIDv7() });
-    assert.equal(await outcomeOf(first), "held");
-    assert.equal(await again(), "idempotency_in_progress");
-    await owner.query("update pb.idempotency set claimed_at = claimed_at - interval '15 seconds'");
-    assert.equal(await outcomeOf(retry), "held", "takes over the claim");
-    await captureBatch(ledger, [{ ...retry, answer: Buffer.from("answer") }]);
-    assert.equal(await again(), "replayed");
-    assert.equal(await outcomeOf({ ...first, searchId: randomUUIDv7() }), "replayed");
-    const reused = request(seed, { ...retry.idempotency, keyHmac, fingerprint: randomBytes(32) });
-    assert.equal(await outcomeOf(reused), "idempotency_key_reused", "compared within one release");
-  }
-});
 
 test("a claim under another version of the secret is found when the batch has a locked wallet", async (t) => {
   const [seed, locked] = [await seedWallet(owner, { credit: 50_000n }), await seedWallet(owner, { credit: 50_000n })];
@@ -72,10 +47,10 @@ test("a claim under another version of the secret is found when the batch has a 
     ["busy", "replayed", "held"],
   );
   const { rows } = await owner.query(
-    "select scheme, secret_version from pb.idempotency where wallet_id = $1 and key_hmac = $2",
+    "select secret_version from pb.idempotency where wallet_id = $1 and key_hmac = $2",
     [seed.walletId, fresh.keyHmac],
   );
-  assert.deepEqual(rows, [{ scheme: 2, secret_version: 2 }]);
+  assert.deepEqual(rows, [{ secret_version: 2 }]);
 });
 
 test("a claim of a day ago under another version is free", async () => {
@@ -90,10 +65,8 @@ test("a claim of a day ago under another version is free", async () => {
   assert.equal(await outcomeOf(retry), "idempotency_in_progress");
 });
 
-test("neither an unknown scheme nor a version beyond one byte can be stored", async () => {
+test("a version beyond one byte cannot be stored", async () => {
   const seed = await seedWallet(owner, { credit: 50_000n });
   assert.equal(await outcomeOf(request(seed, newClaim(255))), "held");
   await assert.rejects(outcomeOf(request(seed, newClaim(256))), /secret_version_is_one_byte/);
-  const raise = "update pb.idempotency set scheme = 3 where wallet_id = $1";
-  await assert.rejects(owner.query(raise, [seed.walletId]), /known_scheme/);
 });

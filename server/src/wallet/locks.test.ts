@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomInt, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
-import { seedBudget, seedKey, seedWallet } from "../../test/support/data/seed-wallet.ts";
+import { seedKey, seedKeyLimits, seedWallet } from "../../test/support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/support/services/database.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
@@ -44,8 +44,8 @@ async function seedWallets(count: number, credit: Micros): Promise<Seed[]> {
   const seeds: Seed[] = [];
   for (let created = 0; created < count; created += 1) {
     const { walletId } = await seedWallet(database.owner, { credit });
-    const budgetId = await seedBudget(database.owner, walletId, { total: 1_000_000n * priceMicros });
-    seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { budgetId }) });
+    const limitsId = await seedKeyLimits(database.owner, walletId, { total: 1_000_000n * priceMicros });
+    seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { limitsId }) });
   }
   return seeds;
 }

@@ -48,28 +48,31 @@ export async function suspendWallet(db: Queryable, walletId: string, isSuspended
 }
 
 /** Spending limits of a key: total, per UTC day and per UTC month. An absent limit is unlimited. */
-export interface KeyBudgetLimits {
+export interface KeyLimits {
   total?: Micros | undefined;
   day?: Micros | undefined;
   month?: Micros | undefined;
 }
 
-/** A budget counts the searches of keys of one mode: money of live keys, play money of test keys. */
-export async function createKeyBudget(
+/** Limits count the searches of keys of one mode: money of live keys, play money of test keys. */
+export async function createKeyLimits(
   db: Queryable,
   { walletId, mode }: { walletId: string; mode: "live" | "test" },
-  limits: KeyBudgetLimits,
+  limits: KeyLimits,
 ): Promise<string> {
-  const id = randomUUIDv7();
-  await db.query(
-    `insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros)
-     values ($1, $2, $3, $4, $5, $6)`,
-    [id, walletId, mode, limits.total ?? null, limits.day ?? null, limits.month ?? null],
-  );
-  return id;
+  const given = Object.entries(limits).filter(([, limit]) => limit !== undefined);
+  const { rows } = await db.query<{ id: string }>("select pb.save_key_limits($1, null, $2, $3) as id", [
+    walletId,
+    mode,
+    JSON.stringify(Object.fromEntries(given.map(([name, limit]) => [name, String(limit)]))),
+  ]);
+  const [row] = rows;
+  if (!row) throw new Error("pb.save_key_limits returned no row");
+  return row.id;
 }
 
 export interface KeyBudget {
+  /** The id of the key's limits. */
   id: string;
   totalLimit: Micros | null;
   totalSpent: Micros;
@@ -84,19 +87,27 @@ export interface KeyBudget {
   monthResetsAt: Date;
 }
 
-/** Reads all budgets of a wallet, or those with the given ids. A counter from an earlier day or month reads as 0. */
-export async function readKeyBudgets(db: Queryable, walletId: string, ids?: readonly string[]): Promise<KeyBudget[]> {
+/** The limits with the given ids, and what is spent of them. A window that has ended reads as 0. */
+export async function readKeyBudgets(db: Queryable, walletId: string, ids: readonly string[]): Promise<KeyBudget[]> {
+  const spent = (kind: string): string => `coalesce(max(spent) filter (where kind = '${kind}'), 0)`;
+  const limit = (kind: string): string => `max(amount) filter (where kind = '${kind}')`;
   const { rows } = await db.query<KeyBudget>(
-    `select id, total_limit_micros as "totalLimit", total_spent_micros as "totalSpent",
-       day_limit_micros as "dayLimit",
-       case when day = pb.utc_day(clock_timestamp()) then day_spent_micros else 0 end as "daySpent",
-       month_limit_micros as "monthLimit",
-       case when month = pb.utc_month(clock_timestamp()) then month_spent_micros else 0 end as "monthSpent",
-       end_user_limit_micros as "endUserLimit", end_user_period as "endUserPeriod",
+    `select id, ${limit("total")} as "totalLimit", ${spent("total")} as "totalSpent",
+       ${limit("day")} as "dayLimit", ${spent("day")} as "daySpent",
+       ${limit("month")} as "monthLimit", ${spent("month")} as "monthSpent",
+       ${limit("end_user")} as "endUserLimit", max(period) filter (where kind = 'end_user') as "endUserPeriod",
        (pb.utc_day(clock_timestamp()) + 1)::timestamp at time zone 'utc' as "dayResetsAt",
        (pb.utc_month(clock_timestamp()) + interval '1 month') at time zone 'utc' as "monthResetsAt"
-     from pb.key_budgets where wallet_id = $1 and ($2::uuid[] is null or id = any ($2))`,
-    [walletId, ids ?? null],
+     from (
+       select l.limits_id as id, b.amount_micros as amount, b.period, w.spent_micros as spent,
+         case when b.per_end_user then 'end_user' else coalesce(b.period, 'total') end as kind
+       from pb.key_limit_budgets l
+       join pb.budgets b on b.id = l.budget_id
+       left join pb.budget_windows w on w.wallet_id = b.wallet_id and w.mode = b.mode and w.budget_id = b.id
+         and w.subject = '' and (w.resets_at is null or w.resets_at > clock_timestamp())
+       where l.wallet_id = $1 and l.limits_id = any ($2)
+     ) limits group by id`,
+    [walletId, ids],
   );
   return rows;
 }

@@ -26,7 +26,7 @@ export interface HoldRequest extends Hold {
 export interface IdempotencyClaim {
   keyHmac: Buffer;
   fingerprint: Buffer;
-  /** The version of the secret. Undefined: a fingerprint of the first scheme, as earlier releases send it. */
+  /** The version of the secret. Default: 1. */
   secretVersion?: number;
   /** The same claim under other versions of the secret, during a rotation. See server/sql/idempotency.sql. */
   otherClaims?: Buffer | undefined;
@@ -114,13 +114,12 @@ export async function sendHolds(
       nullIfUnused(items.map((item) => item.idempotency?.secretVersion)),
       nullIfUnused(items.map((item) => item.idempotency?.otherClaims)),
       expectedTimeline,
-      // Never NULL, by which pb.hold recognizes servers of the previous release.
-      nullIfUnused(items.map((item) => item.endUser)) ?? [],
+      nullIfUnused(items.map((item) => item.endUser)),
     ],
   });
   // Shorter than the lane's timeout, so that a dead connection is detected while there is time for a retry.
   const { rows } = await sendFenced<HoldRow>(db, (timeline) => withTimeout(2_000, toStatement(timeline)));
-  return toHoldOutcomes(rows);
+  return inItemOrder(rows, toHoldOutcome);
 }
 
 export async function sendCaptures(
@@ -288,13 +287,14 @@ interface Row {
 }
 
 interface HoldRow extends Row {
-  /** The name of a limit, for a row that describes a budget. */
-  outcome: HoldOutcome["outcome"] | "busy" | BudgetState["limit"];
+  outcome: HoldOutcome["outcome"] | "busy";
   balance_micros: Micros;
+  owed_micros: Micros | null;
   limit_micros: Micros | null;
   spent_micros: Micros | null;
   resets_at: Date | null;
   answer: Buffer | null;
+  budgets: { limit: BudgetState["limit"]; max: string; spent: string; resetsAt: string | null }[] | null;
 }
 
 interface SettlementRow extends Row {
@@ -312,47 +312,23 @@ function inItemOrder<R extends Row, Result>(rows: R[], toResult: (row: R) => Res
   return results;
 }
 
-/** An item has a row for each limit of its run, key and end user, and one for its outcome. */
-function toHoldOutcomes(rows: HoldRow[]): (HoldOutcome | typeof busy)[] {
-  const budgets: BudgetState[][] = [];
-  const outcomes: HoldRow[] = [];
-  for (const row of rows) {
-    const budget = toBudget(row);
-    if (!budget) outcomes.push(row);
-    else (budgets[row.item] ??= []).push(budget);
-  }
-  return inItemOrder(outcomes, (row) => {
-    const outcome = toHoldOutcome(row);
-    return outcome !== busy && budgets[row.item] ? { ...outcome, budgets: budgets[row.item] } : outcome;
-  });
-}
-
-function toBudget({ outcome, limit_micros, spent_micros, resets_at }: HoldRow): BudgetState | undefined {
-  switch (outcome) {
-    case "run":
-    case "total":
-    case "day":
-    case "month":
-    case "end_user":
-      return { limit: outcome, max: limit_micros ?? 0n, spent: spent_micros ?? 0n, resetsAt: resets_at };
-    default:
-      return undefined;
-  }
-}
-
 /** pb.hold fills exactly the columns of its outcome. */
 function toHoldOutcome(row: HoldRow): HoldOutcome | typeof busy {
   if (row.outcome === "busy") return busy;
-  if (row.outcome === "insufficient_balance")
-    return { outcome: row.outcome, balance: row.balance_micros, owed: row.spent_micros ?? 0n };
   return {
     outcome: row.outcome,
     balance: row.balance_micros,
+    owed: row.owed_micros,
     limit: row.limit_micros,
     spent: row.spent_micros,
     resetsAt: row.resets_at,
     answer: row.answer,
+    ...(row.budgets && { budgets: row.budgets.map(toBudget) }),
   } as HoldOutcome;
+}
+
+function toBudget({ limit, max, spent, resetsAt }: NonNullable<HoldRow["budgets"]>[number]): BudgetState {
+  return { limit, max: BigInt(max), spent: BigInt(spent), resetsAt: resetsAt === null ? null : new Date(resetsAt) };
 }
 
 function toSettlement(row: SettlementRow): Settlement | typeof busy {

@@ -1,3 +1,4 @@
+import { constants } from "../config/constants.ts";
 import { createLane, type Lane } from "../db/lane.ts";
 import { createLimiter } from "../db/limiter.ts";
 import type { Pool } from "../db/pool.ts";
@@ -55,11 +56,11 @@ export { readRoots } from "./evidence/roots-folder.ts";
 export { readSignedRoots } from "./evidence/signed-roots.ts";
 export { type Difference, verifyLedger } from "./evidence/verify-ledger.ts";
 export {
-  createKeyBudget,
+  createKeyLimits,
   createWallet,
   findWalletAccount,
   type KeyBudget,
-  type KeyBudgetLimits,
+  type KeyLimits,
   readAccountWallets,
   readKeyBudgets,
   suspendWallet,
@@ -146,6 +147,8 @@ export interface Ledger {
 }
 
 export interface LedgerOptions {
+  /** How long a hold waits while the database is unavailable. */
+  holdOutageMs?: number;
   /** Called when a batch is sent. The returned function is called when its outcome is known. */
   onBatch?: (kind: LedgerKind, searches: readonly Hold[]) => (() => void) | undefined;
   /** Called with the total duration of every call, time in the queue included, whether or not it succeeded. */
@@ -159,9 +162,6 @@ const maxHolds = 2_000;
 
 /** The number of requests a server admits, so there is always a slot to finish a search that was admitted. */
 const maxSettlements = 4_000;
-
-/** How long a hold waits for a primary, so that a shorter switchover fails no search. */
-const holdOutageMs = 8_000;
 
 const lanes = 3;
 
@@ -181,6 +181,7 @@ export const ledgerConnections = lanes + maxLocked + maxHot;
  * before its outcome is reported as unknown.
  */
 export function createLedger(pool: Pool, options: LedgerOptions = {}): Ledger {
+  const { holdOutageMs = constants.databaseOutageMs } = options;
   const ownerOf = (item: Hold): string => item.walletId;
   const limiters = { locked: createLimiter(maxLocked), hot: createLimiter(maxHot) };
   const lane = <Item extends Hold, Result>(

@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type LookupFunction } from "node:net";
 import { afterEach, beforeEach, test } from "node:test";
+import { until } from "../../test/support/assertions/until.ts";
+import { startNameServer } from "../../test/support/services/name-server.ts";
 import { type Receiver, startReceiver } from "../../test/support/services/webhook-receiver.ts";
 import { createSender, type Sender, type SenderOptions, type SendResult } from "./deliver.ts";
+import { createDnsLookup } from "./dns-lookup.ts";
 
 let receiver: Receiver;
 let senders: Sender[] = [];
@@ -104,10 +107,49 @@ test("refuses plain HTTP and private addresses before sending anything", async (
   const { port } = new URL(receiver.url);
   const strict = { allowPrivate: false };
   assert.deepEqual(await send(receiver.url, strict), { ok: false, error: "not_https" });
-  for (const host of ["127.0.0.1", "127.1", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "localhost"]) {
+  for (const host of ["127.0.0.1", "127.1", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"]) {
     assert.deepEqual(await send(`https://${host}:${port}/`, strict), { ok: false, error: "private_address" }, host);
   }
   assert.equal(receiver.received.length, 0);
+});
+
+test("a name without a public address is reported in the same way whether it exists or not", async () => {
+  const strict = (lookup: LookupFunction) => send("https://db.internal/", { allowPrivate: false, lookup });
+  const exists = strict((_name, _options, callback) => callback(null, [{ address: "10.0.0.7", family: 4 }]));
+  const failure = Object.assign(new Error("getaddrinfo ENOTFOUND db.internal"), { code: "ENOTFOUND" });
+  const isUnknown = strict((_name, _options, callback) => callback(failure, []));
+  assert.deepEqual(await exists, { ok: false, error: "private_address" });
+  assert.deepEqual(await isUnknown, await exists);
+});
+
+test("a delivery arrives while the name servers of eight other receivers never answer", async () => {
+  const names = await startNameServer({ "hook.test": ["127.0.0.1"] });
+  const lookup = createDnsLookup([names.address]);
+  const stopping = new AbortController();
+  const slow = Array.from({ length: 8 }, (_, index) => send(`http://slow-${index}.test/`, { lookup }, stopping.signal));
+  try {
+    await until("all slow names were queried", () => new Set(names.queried).size === slow.length);
+    const { port } = new URL(receiver.url);
+    assert.deepEqual(await send(`http://hook.test:${port}/`, { lookup }), { ok: true, status: 204 });
+    assert.equal(receiver.received.length, 1);
+  } finally {
+    stopping.abort();
+    await Promise.all(slow);
+    await names.close();
+  }
+});
+
+test("names of public receivers are queried at the name servers, and private addresses are refused", async () => {
+  const names = await startNameServer({ "hook.test": ["127.0.0.1"], localhost: ["127.0.0.1"] });
+  try {
+    for (const name of ["hook.test", "localhost"]) {
+      const sent = await send(`https://${name}/`, { allowPrivate: false, nameServers: [names.address] });
+      assert.deepEqual(sent, { ok: false, error: "private_address" });
+      assert.ok(names.queried.includes(name), name);
+    }
+  } finally {
+    await names.close();
+  }
 });
 
 test("checks the same DNS answer that it connects to, which defeats DNS rebinding", async () => {

@@ -6,12 +6,15 @@
 import { lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { Agent, buildConnector, request } from "undici";
+import { createDnsLookup } from "./dns-lookup.ts";
 import { isPublicAddress } from "./public-address.ts";
 
 export interface SenderOptions {
   /** For development and tests: allows plain HTTP and private addresses. */
   allowPrivate: boolean;
   timeoutMs?: number;
+  /** Default: those of the system. */
+  nameServers?: readonly string[];
   lookup?: LookupFunction;
 }
 
@@ -34,7 +37,9 @@ export type SendResult =
 
 const maxBytes = 64 * 1024;
 
-export function createSender({ allowPrivate, timeoutMs = 10_000, lookup = systemLookup }: SenderOptions): Sender {
+export function createSender({ allowPrivate, timeoutMs = 10_000, nameServers, ...options }: SenderOptions): Sender {
+  // Names of private addresses can be in a host file.
+  const lookup = options.lookup ?? (allowPrivate ? systemLookup : createDnsLookup(nameServers));
   const connect = buildConnector({
     timeout: timeoutMs,
     allowH2: false,
@@ -46,7 +51,7 @@ export function createSender({ allowPrivate, timeoutMs = 10_000, lookup = system
     connect(options, callback) {
       // An IP address in the URL is not looked up, so check it here.
       const host = options.hostname.replace(/^\[(.*)\]$/, "$1");
-      if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) callback(new PrivateAddress(), null);
+      if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) callback(new NoPublicAddress(), null);
       else connect(options, callback);
     },
   });
@@ -94,23 +99,26 @@ function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise
 }
 
 function classifyError(error: unknown, deadline: AbortSignal): "timeout" | "private_address" | "unreachable" {
-  if (error instanceof PrivateAddress) return "private_address";
+  if (error instanceof NoPublicAddress) return "private_address";
   return deadline.aborted || (error instanceof Error && error.name === "ConnectTimeoutError")
     ? "timeout"
     : "unreachable";
 }
 
-class PrivateAddress extends Error {}
+class NoPublicAddress extends Error {}
 
-/** Rejects the whole answer if any address is private: there is no legitimate reason to mix them. */
+/**
+ * Rejects the whole answer if any address is private: there is no legitimate reason to mix them. A name that cannot be resolved
+ * is rejected with the same error, which otherwise would reveal the names of our own network.
+ */
 function onlyPublic(lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found, family) => {
-      if (error) return callback(error, "", 0);
+      if (error) return callback(new NoPublicAddress(), "", 0);
       const addresses = typeof found === "string" ? [{ address: found, family: family ?? isIP(found) }] : found;
       const [first] = addresses;
       if (!first || !addresses.every(({ address }) => isPublicAddress(address))) {
-        return callback(new PrivateAddress(), "", 0);
+        return callback(new NoPublicAddress(), "", 0);
       }
       if (options.all) callback(null, addresses);
       else callback(null, first.address, first.family);

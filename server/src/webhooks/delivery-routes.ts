@@ -1,7 +1,7 @@
 import { Type } from "typebox";
-import { paginate } from "../http/paginate.ts";
-import { noSuchResource, type Resource, readPathId } from "../http/path-id.ts";
-import { pageQuery, readQuery, toCursor } from "../http/query-parameters.ts";
+import { paginate } from "../http/input/paginate.ts";
+import { noSuchResource, type Resource, readPathId } from "../http/input/path-id.ts";
+import { pageQuery, readQuery, toCursor } from "../http/input/query-parameters.ts";
 import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { type DeliveryView, listDeliveries, replayDelivery, testEndpoint } from "./deliveries.ts";
@@ -24,7 +24,7 @@ const deliverySchema = Type.Object(
     }),
     error: orNull(
       Type.String(),
-      "Why the last attempt failed: status, redirect, timeout, unreachable, private_address, not_https, endpoint_disabled.",
+      "Why the last attempt failed: status, redirect, timeout, unreachable, private_address (no public address is known), not_https, endpoint_disabled.",
     ),
     last_attempt_at: orNull(time, "Time of the last attempt."),
     next_attempt_at: orNull(time, "Time of the next attempt, while the delivery is pending."),
@@ -41,7 +41,7 @@ const deliveriesSchema = Type.Object(
   { title: "DeliveryList" },
 );
 
-export function deliveryRoutes({ tenant, guard }: WebhookRouteDependencies): Route[] {
+export function deliveryRoutes({ tenant, guard, limitDeliveries }: WebhookRouteDependencies): Route[] {
   return [
     {
       method: "GET",
@@ -77,6 +77,7 @@ export function deliveryRoutes({ tenant, guard }: WebhookRouteDependencies): Rou
       problems: ["not_found", ...managementProblems],
       handle: async (request, reply) => {
         const { walletId } = await guard(request, reply, scope);
+        await limitDeliveries(walletId);
         const delivery = await testEndpoint(tenant, walletId, readId(request)).catch(unavailable);
         if (!delivery) throw noSuchResource(endpointResource);
         return serializeDelivery(delivery);
@@ -95,6 +96,7 @@ export function deliveryRoutes({ tenant, guard }: WebhookRouteDependencies): Rou
       handle: async (request, reply) => {
         const { walletId } = await guard(request, reply, scope);
         const id = readPathId(request.params, deliveryResource);
+        await limitDeliveries(walletId);
         const delivery = await replayDelivery(tenant, walletId, id).catch(unavailable);
         if (!delivery) throw noSuchResource(deliveryResource);
         return serializeDelivery(delivery);

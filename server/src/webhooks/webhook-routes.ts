@@ -2,13 +2,14 @@ import { randomUUIDv7 } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
-import { fieldFault, invalidInput } from "../http/faults.ts";
-import { noSuchResource, type Resource, readPathId } from "../http/path-id.ts";
-import { jsonReader } from "../http/read-json.ts";
+import { fieldFault, invalidInput } from "../http/input/faults.ts";
+import { noSuchResource, type Resource, readPathId } from "../http/input/path-id.ts";
+import { jsonReader } from "../http/input/read-json.ts";
 import { bodyProblems, managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Guard } from "../keys/keys.ts";
 import type { Secrets } from "../lib/secrets.ts";
+import type { CountUse } from "../limits/window-limit.ts";
 import { Problem } from "../problems/problems.ts";
 import { findUrlError } from "./check-url.ts";
 import {
@@ -30,6 +31,8 @@ export interface WebhookRouteDependencies {
   /** Seals the endpoints' secrets. */
   secrets: Secrets;
   allowPrivate: boolean;
+  /** Counts a test event or a replay of a wallet. */
+  limitDeliveries: CountUse;
 }
 
 const scope = "webhooks:write";

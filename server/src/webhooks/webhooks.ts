@@ -32,17 +32,16 @@ export interface Attempt {
   disabled: string | null;
 }
 
-const maxInFlight = 64;
-/** A slow receiver can occupy at most two of the slots above. */
+/** Waiting for a receiver costs little, so there are more slots than a few wallets with silent receivers can occupy. */
+const maxInFlight = 256;
+/** Of all workers together. */
 const maxPerEndpoint = 2;
-/** A run ends after this time even if more is due, so that a worker can stop or hand over. */
-const maxRunMs = 30_000;
+const maxPerWallet = 8;
 
-/** Sends deliveries until none is due. */
+/** Sends deliveries until none is due and none is in flight. A receiver that does not respond delays no other delivery. */
 export async function sendWebhooks(dependencies: WebhookDependencies, signal: AbortSignal): Promise<void> {
   const inFlight = new Set<Promise<void>>();
-  const endMs = performance.now() + maxRunMs;
-  while (!signal.aborted && performance.now() < endMs) {
+  while (!signal.aborted) {
     const dispatched = await dispatchEvents(dependencies);
     const claimed = await claimDeliveries(dependencies.pool, maxInFlight - inFlight.size);
     for (const delivery of claimed) {
@@ -111,7 +110,11 @@ async function dispatchEvents({ pool, hasEmail }: WebhookDependencies): Promise<
 
 async function claimDeliveries(pool: Pool, limit: number): Promise<Delivery[]> {
   if (limit <= 0) return [];
-  const { rows } = await pool.query<Delivery>("select * from pb.claim_deliveries($1, $2)", [limit, maxPerEndpoint]);
+  const { rows } = await pool.query<Delivery>("select * from pb.claim_deliveries($1, $2, $3)", [
+    limit,
+    maxPerEndpoint,
+    maxPerWallet,
+  ]);
   return rows;
 }
 

@@ -55,7 +55,7 @@ test("a person owns at most ten accounts, even with concurrent requests", async 
   for (let count = 0; count < 9; count += 1) assert.equal((await open(browser, `Account ${count}`)).status, 201);
   const tenth = await db.people.connect();
   await tenth.query("begin");
-  const call = "select pb.open_own_account($1, '', 'The tenth', $2, null, null, null, null) as outcome";
+  const call = "select pb.open_own_account($1, '', 'The tenth', $2, null, null) as outcome";
   const { rows } = await tenth.query(call, [digestToken(browser.token()), randomUUIDv7()]);
   assert.deepEqual(rows, [{ outcome: "done" }]);
   const eleventh = open(browser, "The eleventh");
@@ -81,6 +81,42 @@ test("opening an account requires a name and a session", async () => {
   ])
     assert.equal((await browser.send("POST", "accounts", body)).body.code, "invalid_request", JSON.stringify(body));
   assert.equal((await open(fixture.openBrowser(), "Anonymous")).body.code, "session_required");
+});
+
+test("names of accounts and people contain no web address and no control character", async () => {
+  const browser = await arrive(someone("names"));
+  const links = [
+    "Verify your card at https://evil.test/fix",
+    "ftp://evil.test",
+    "WWW.evil.test",
+    "Verify at evil.test/fix now",
+    "evil.test/",
+  ];
+  const controls = ["A\u0085B", "A\u2028B", "A\u202eB"];
+  for (const name of [...links, ...controls]) {
+    for (const body of [
+      { account_name: name, person_name: "" },
+      { account_name: "A", person_name: name },
+    ]) {
+      const { status, body: problem } = await browser.send("POST", "accounts", body);
+      assert.deepEqual([status, problem.code], [400, "invalid_request"], JSON.stringify(body));
+    }
+    const token = "x".repeat(43);
+    const accepted = await browser.send("POST", "invitations/accept", { token, name });
+    const accepting = await browser.send("POST", `invitations/${randomUUIDv7()}/accept`, { name });
+    for (const { body } of [accepted, accepting]) assert.equal(body.code, "invalid_request", name);
+  }
+  for (const name of [
+    "Booking.com",
+    "R/D",
+    "AT&T",
+    "Acme Inc./Labs",
+    "Müller & Söhne (24/7)",
+    "a: b // c",
+    "\u682a\u5f0f",
+  ]) {
+    assert.equal((await open(browser, name)).status, 201, name);
+  }
 });
 
 test("removing a member or changing a role takes effect on the next request", async () => {

@@ -36,7 +36,7 @@ describe("cells", { skip: noBrowser }, async () => {
       await page.getByText(/Only the server that answered is counted in us2:/).waitFor();
       const problems = page.getByRole("list", { name: "Open problems of all cells" }).getByRole("listitem");
       assert.equal(await problems.count(), 2);
-      assert.match(await problems.first().innerText(), /^us2: No worker activity for five minutes/);
+      assert.match(await problems.first().innerText(), /^us2: No worker is running/);
       const runbook = problems.first().getByRole("link", { name: "Runbook" });
       assert.equal(await runbook.getAttribute("href"), "/docs/runbooks/worker-not-seen");
     });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { maxAttempts, maxEmails, maxInvitations } from "../../src/console/sign-in-limits.ts";
+import { maxAttempts, maxEmailsFromNetwork, maxEmailsTo, maxInvitations } from "../../src/console/sign-in-limits.ts";
 import { createEmailSender, sendSignInEmails } from "../../src/email/email.ts";
 import {
   type Browser,
@@ -28,11 +28,11 @@ after(async () => {
 });
 
 /** Runs the worker's job once. Returns the emails it sent and the number of failures. */
-async function work(): Promise<{ emails: ReceivedEmail[]; failures: number }> {
+async function work(database = db): Promise<{ emails: ReceivedEmail[]; failures: number }> {
   mail.emails.length = 0;
   let failures = 0;
   const onFailure = (): void => void (failures += 1);
-  await sendSignInEmails({ pool: db.worker, secrets: testSecrets, publicUrl, mailer, onFailure }, 100);
+  await sendSignInEmails({ pool: database.worker, secrets: testSecrets, publicUrl, mailer, onFailure }, 100);
   return { emails: [...mail.emails], failures };
 }
 
@@ -153,21 +153,78 @@ test("a failed email is retried later with the same link and sent only once", as
   assert.deepEqual((await work()).emails, []);
 });
 
-test("a mailbox gets at most five emails in 15 minutes, counting +tags as the same mailbox", async () => {
+test("one network can request five links for a mailbox in 15 minutes, counting +tags as the same mailbox", async () => {
   for (const [name, make] of [
     ["known", (email: string) => fixture.openAccount(email)],
     ["unknown", async () => undefined],
   ] as const) {
     const email = someone(name);
     await make(email);
+    const browser = fixture.openBrowser();
     const statuses: number[] = [];
-    for (let count = 0; count <= maxEmails; count += 1) {
-      const [status] = await requestLink(email.replace("@", `+${count}@`));
+    for (let count = 0; count <= maxEmailsFromNetwork; count += 1) {
+      const { status } = await browser.send("POST", "sign-in/email", { email: email.replace("@", `+${count}@`) });
       statuses.push(status);
     }
-    assert.deepEqual(statuses, [...Array.from({ length: maxEmails }, () => 202), 429], name);
+    assert.deepEqual(statuses, [...Array.from({ length: maxEmailsFromNetwork }, () => 202), 429], name);
   }
   await work();
+});
+
+test("a person can sign in while 20 networks request links and send invitations for variants of the address", async () => {
+  const open = await createConsoleFixture({ ...settings, PENNYBLACK_SIGN_UP: "open" });
+  try {
+    const victim = someone("erin");
+    await open.openAccount(victim);
+    const attackers = [someone("eve"), someone("mallory")];
+    const wallets = new Map<string, string>();
+    for (const attacker of attackers) wallets.set(attacker, (await open.openAccount(attacker)).walletId);
+    const variant = (tag: string): string => victim.replace("@", `+${tag}@`);
+    let invited = 0;
+    for (let network = 0; network < 20; network += 1) {
+      const attacker = attackers[network % 2] ?? "";
+      const browser = await open.signIn(attacker);
+      const invitation = { email: variant(`i${network}`), role: "viewer" };
+      const path = `wallets/${wallets.get(attacker)}/invitations`;
+      if ((await browser.send("POST", path, invitation)).status === 201) invited += 1;
+      for (let time = 0; time < maxEmailsFromNetwork; time += 1) {
+        // Half of the addresses are invited, which must not exempt them.
+        const email = variant(time % 2 === 0 ? `i${network}` : `${network}.${time}`);
+        await browser.send("POST", "sign-in/email", { email });
+      }
+    }
+    const own = open.openBrowser();
+    assert.equal((await own.send("POST", "sign-in/email", { email: victim })).status, 202);
+    assert.equal(invited, maxEmailsTo);
+    const { emails } = await work(open.db);
+    const invitations = emails.filter(({ raw }) => raw.includes("/console/invitation#"));
+    const toVictim = emails.filter(({ to }) => to.includes(victim));
+    assert.equal(invitations.length, maxEmailsTo);
+    assert.equal(emails.length - invitations.length - toVictim.length, maxEmailsTo, "links to variants");
+    assert.equal(toVictim.length, 1);
+    const token = tokenIn((toVictim[0]?.raw ?? "").replaceAll("=3D", "="));
+    assert.equal((await own.send("POST", "sign-in/token", { token })).body.person?.email, victim);
+  } finally {
+    await open.close();
+  }
+});
+
+test("when other networks have requested the maximum of links for an address, the last one in its mailbox works", async () => {
+  const victim = someone("erin");
+  await fixture.openAccount(victim);
+  for (let network = 0; network < 20; network += 1) await requestLink(victim);
+  const own = fixture.openBrowser();
+  const reply = await own.send("POST", "sign-in/email", { email: victim });
+  assert.equal(reply.status, 429);
+  assert.match(reply.body.detail, /Open the newest link/);
+  assert.ok(reply.body.exceeded.window_seconds <= 15 * 60, "no longer than a link is valid");
+  const { emails } = await work();
+  assert.deepEqual(
+    emails.map(({ to }) => to),
+    Array.from({ length: maxEmailsTo }, () => [victim]),
+  );
+  const token = tokenIn((emails.at(-1)?.raw ?? "").replaceAll("=3D", "="));
+  assert.equal((await own.send("POST", "sign-in/token", { token })).body.person?.email, victim);
 });
 
 test("token attempts are rate limited per network", async () => {
@@ -242,6 +299,20 @@ test("an invitation is emailed to its address only, works once, and can be revok
     ],
   );
   assert.deepEqual(after.invitations, []);
+});
+
+test("an invitation names the inviter's address and quotes the name of the account", async () => {
+  const [owner, guest] = [someone("owner"), someone("guest")];
+  const { accountId, walletId } = await fixture.openAccount(owner);
+  await db.owner.query("update pb.accounts set name = $1 where id = $2", ['Acme" team', accountId]);
+  const browser = await fixture.signIn(owner);
+  await browser.send("POST", `wallets/${walletId}/invitations`, { email: guest, role: "viewer" });
+  const { emails } = await work();
+  const text = (emails[0]?.raw ?? "").replaceAll("=\n", "").replaceAll("=3D", "=");
+  assert.match(text, /^Subject: Invitation to join an account on Pennyblack$/m);
+  assert.ok(
+    text.includes(`${owner} has invited you to join the account "Acme' team" at http://search.test as a viewer.`),
+  );
 });
 
 test("a person can send at most 30 invitations in 15 minutes", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUIDv7 } from "node:crypto";
 import { after, test } from "node:test";
 import { type Browser, createConsoleFixture, someone } from "../support/console-fixture.ts";
-import { seedBudget } from "../support/data/seed-wallet.ts";
+import { seedKeyLimits } from "../support/data/seed-wallet.ts";
 import { createTestKey, createTestWallet, type Reply } from "../support/services/server.ts";
 import { startHostileUpstream } from "../support/upstreams/hostile-upstream.ts";
 
@@ -52,11 +52,11 @@ test("responds and charges like /v1/search with the same key, including Rank-Exp
 
 test("checks the key's budget, IP addresses, expiry and wallet as /v1/search does", async () => {
   const stranger = await createTestWallet(db, "1.00");
-  const budgetId = await seedBudget(db.owner, walletId, { day: 0n });
+  const limitsId = await seedKeyLimits(db.owner, walletId, { day: 0n });
   const revoked = await keyIdOf("live");
   await db.owner.query("select pb.revoke_key($1, $2)", [walletId, revoked]);
   for (const [keyId, code] of [
-    [await keyIdOf("live", { budgetId }), "key_budget_spent"],
+    [await keyIdOf("live", { limitsId }), "key_budget_spent"],
     [await keyIdOf("live", { allowedIps: ["192.0.2.0/24"] }), "ip_not_allowed"],
     [await keyIdOf("live", { expiresAt: new Date(Date.now() - 1) }), "api_key_expired"],
     [await keyIdOf("mgmt"), "insufficient_scope"],

@@ -4,6 +4,7 @@ import { createKey, type NewKey, type Pepper } from "../../src/keys/keys.ts";
 import { rollUpUsage } from "../../src/usage/roll-up.ts";
 import { topUpBatch } from "../../src/wallet/statements.ts";
 import { reconcile } from "../../src/wallet/wallet.ts";
+import { seedKeyLimits } from "../support/data/seed-wallet.ts";
 import { withoutTriggers } from "../support/data/without-triggers.ts";
 
 // Five weeks of demo data of a small company, for screenshots and browser tests. It passes reconciliation.
@@ -22,16 +23,11 @@ export async function seedDemo(owner: Pool, pepper: Pepper, ownerEmail = "ada@ha
   const { accountId, walletId } = await seedPeople(owner, ownerEmail);
   const key = async (options: Omit<NewKey, "walletId">): Promise<string> =>
     (await createKey(owner, pepper, { ...options, walletId })).id;
-  const budgetId = randomUUIDv7();
-  const crawlerBudgetId = randomUUIDv7();
-  await owner.query(
-    `insert into pb.key_budgets (id, wallet_id, day_limit_micros, month_limit_micros)
-     values ($1, $3, 5000000, 60000000), ($2, $3, 800000, null)`,
-    [budgetId, crawlerBudgetId, walletId],
-  );
+  const limitsId = await seedKeyLimits(owner, walletId, { day: 5_000_000n, month: 60_000_000n });
+  const crawlerLimitsId = await seedKeyLimits(owner, walletId, { day: 800_000n });
   const keyIds = {
-    agent: await key({ mode: "live", name: "production agent", budgetId }),
-    crawler: await key({ mode: "live", name: "nightly digest", budgetId: crawlerBudgetId }),
+    agent: await key({ mode: "live", name: "production agent", limitsId }),
+    crawler: await key({ mode: "live", name: "nightly digest", limitsId: crawlerLimitsId }),
     staging: await key({ mode: "live", name: "staging" }),
     retired: await key({ mode: "live", name: "old worker" }),
     laptop: await key({ mode: "test", name: "laptop" }),
@@ -45,7 +41,7 @@ export async function seedDemo(owner: Pool, pepper: Pepper, ownerEmail = "ada@ha
   ]);
   await seedApps(owner, pepper, walletId);
   await seedMoney(owner, walletId);
-  await seedSearches(owner, { walletId, keyIds, budgetId, crawlerBudgetId });
+  await seedSearches(owner, walletId, keyIds);
   await seedCustomers(owner, pepper);
   await rollUpUsage(owner, new AbortController().signal);
   await seedUpstreams(owner);
@@ -85,13 +81,9 @@ async function seedApps(owner: Pool, pepper: Pepper, walletId: string): Promise<
     ["Cursor of Ben", "3f0a8c5e-dynamic-client", "ben@harbour.example", false],
     ["assistant.example", "https://assistant.example/client.json", "ben@harbour.example", true],
   ] as const) {
-    const budgetId = randomUUIDv7();
-    await owner.query("insert into pb.key_budgets (id, wallet_id, day_limit_micros) values ($1, $2, 1000000)", [
-      budgetId,
-      walletId,
-    ]);
+    const limitsId = await seedKeyLimits(owner, walletId, { day: 1_000_000n });
     const scopes = ["search", "wallet:read"] as const;
-    const { id } = await createKey(owner, pepper, { walletId, mode: "live", name, budgetId, scopes });
+    const { id } = await createKey(owner, pepper, { walletId, mode: "live", name, limitsId, scopes });
     await owner.query(
       `with key as (
          update pb.keys set start = 'oauth', revoked_at = case when $3 then clock_timestamp() end where id = $1
@@ -132,24 +124,17 @@ async function seedMoney(owner: Pool, walletId: string): Promise<void> {
   }
 }
 
-interface Searches {
-  walletId: string;
-  keyIds: Demo["keyIds"];
-  budgetId: string;
-  crawlerBudgetId: string;
-}
-
 /** About 240 searches per working day, fewer at night and on weekends. One in 40 fails, with an outage twelve days ago. */
-async function seedSearches(owner: Pool, { walletId, keyIds, budgetId, crawlerBudgetId }: Searches): Promise<void> {
+async function seedSearches(owner: Pool, walletId: string, keyIds: Demo["keyIds"]): Promise<void> {
   const { agent, crawler, staging, retired, laptop } = keyIds;
   await owner.query("select setseed(0.42)");
-  const values = [walletId, agent, crawler, staging, retired, laptop, budgetId, crawlerBudgetId, days];
+  const values = [walletId, agent, crawler, staging, retired, laptop, days];
   await owner.query(
     `insert into pb.searches
-       (id, wallet_id, key_id, key_budget_id, mode, price_micros, state, held_at, expires_at, settled_at, category, outcome)
+       (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, settled_at, category, outcome)
      select
        (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '7' || left(noise, 3) || '8' || right(noise, 15))::uuid,
-       $1, key_id, case key_id when $2::uuid then $7::uuid when $3::uuid then $8::uuid end,
+       $1, key_id,
        (case key_id when $6::uuid then 'test' else 'live' end)::pb.key_mode,
        case key_id when $6::uuid then 0 else 10000 end,
        (case when failed then 'released' else 'captured' end)::pb.search_state,
@@ -170,26 +155,32 @@ async function seedSearches(owner: Pool, { walletId, keyIds, budgetId, crawlerBu
          end as key_id
        from (
          select clock_timestamp() - interval '3 minutes' - make_interval(secs => second) as at, random() as kind, random() as luck, random() as chance
-         from generate_series(0, $9::integer * 86400 - 40000, 173) second
+         from generate_series(0, $7::integer * 86400 - 40000, 173) second
        ) moments
        where chance < (0.25 + 0.75 * (extract(hour from at) between 7 and 19)::integer)
          * (case when extract(isodow from at) > 5 then 0.4 else 1 end)
-         * (0.55 + 0.45 * (extract(epoch from at) - extract(epoch from clock_timestamp()) + $9::integer * 86400) / ($9::integer * 86400))
+         * (0.55 + 0.45 * (extract(epoch from at) - extract(epoch from clock_timestamp()) + $7::integer * 86400) / ($7::integer * 86400))
      ) searches
      order by at`,
     values,
   );
   await addCaptures(owner, walletId);
   await owner.query(
-    `update pb.key_budgets b set
-       total_spent_micros = 10000 * s.all_time, day = pb.utc_day(clock_timestamp()), day_spent_micros = 10000 * s.today,
-       month = date_trunc('month', clock_timestamp() at time zone 'utc')::date, month_spent_micros = 10000 * s.this_month
-     from (
-       select key_budget_id, count(*) as all_time,
-         count(*) filter (where pb.utc_day(held_at) = pb.utc_day(clock_timestamp())) as today,
-         count(*) filter (where date_trunc('month', held_at at time zone 'utc') = date_trunc('month', clock_timestamp() at time zone 'utc')) as this_month
-       from pb.searches where wallet_id = $1 and state = 'captured' and key_budget_id is not null group by 1
-     ) s where s.key_budget_id = b.id`,
+    `insert into pb.budget_windows (wallet_id, mode, budget_id, subject, limit_micros, spent_micros, opened_at, resets_at)
+     select k.wallet_id, k.mode, b.id, '', b.amount_micros, 10000 * count(s.id), p.since, p.since + ('1 ' || b.period)::interval
+     from pb.keys k
+     join pb.key_limit_budgets l on l.limits_id = k.limits_id
+     join pb.budgets b on b.id = l.budget_id
+     cross join lateral (select date_trunc(b.period, clock_timestamp(), 'utc') as since) p
+     join pb.searches s on s.key_id = k.id and s.state = 'captured' and s.held_at >= p.since
+     where k.wallet_id = $1 group by k.id, b.id, p.since`,
+    [walletId],
+  );
+  await owner.query(
+    `update pb.searches s set window_ids = array(
+       select w.id from pb.budget_windows w join pb.key_limit_budgets l on l.budget_id = w.budget_id
+       join pb.keys k on k.limits_id = l.limits_id where k.id = s.key_id and w.opened_at <= s.held_at
+     ) where s.wallet_id = $1 and s.held_at >= date_trunc('month', clock_timestamp(), 'utc')`,
     [walletId],
   );
   await owner.query(
@@ -197,6 +188,7 @@ async function seedSearches(owner: Pool, { walletId, keyIds, budgetId, crawlerBu
     [days],
   );
   await owner.query("update pb.sweep_watermark set settled_before = clock_timestamp() - interval '90 seconds'");
+  await owner.query("select pb.report_worker($1, '{sweep}', '{300}', '{sweep}', false)", [randomUUIDv7()]);
 }
 
 /** Two upstreams, one of which had an outage last night. */

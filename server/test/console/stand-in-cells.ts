@@ -78,8 +78,8 @@ const answers = {
       items: [
         {
           severity: "page",
-          title: "No worker activity for five minutes",
-          detail: "Last sweep: 2026-11-17T02:00:00.000Z.",
+          title: "No worker is running",
+          detail: "Last seen: 2026-11-17T02:00:00.000Z.",
           runbook: "/docs/runbooks/worker-not-seen",
         },
         {

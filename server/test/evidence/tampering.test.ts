@@ -10,6 +10,7 @@ import { readRoots } from "../../src/wallet/evidence/roots-folder.ts";
 import { readSignedRoots } from "../../src/wallet/evidence/signed-roots.ts";
 import { type Difference, verifyLedger } from "../../src/wallet/evidence/verify-ledger.ts";
 import { createRandom } from "../faults/random.ts";
+import { seed } from "../support/data/seed.ts";
 import { createTestDatabase } from "../support/services/database.ts";
 import { sign, writeEvidence, writeRows } from "./forge.ts";
 import { computeHours, hourOf, readRows, toCsv, toProof } from "./ledger-rows.ts";
@@ -21,9 +22,8 @@ import { tamperings } from "./tamper.ts";
 // the database has been recomputed. Each change is verified as it is and recomputed, so 504 changes are 1,008 tamperings.
 // Long version: node server/test/evidence/tampering.test.ts --changes=10000
 
-const { values } = parseArgs({ options: { changes: { type: "string" }, seed: { type: "string" } } });
+const { values } = parseArgs({ options: { changes: { type: "string" } } });
 const changes = Number(values.changes ?? 504);
-const seed = Number(values.seed ?? Date.now() % 1_000_000);
 
 const db = await createTestDatabase();
 const { wallets, signer, folder, signed, hours } = await seedSignedLedger(db);

@@ -9,8 +9,7 @@ import { createTestDatabase, type TestDatabase } from "../support/services/datab
 import { createTestKey, createTestWallet, type TestWallet } from "../support/services/server.ts";
 import { startTraffic } from "./traffic.ts";
 
-// Two tenants of one server: a victim that searches at a steady rate, and an attacker. The victim is measured during the
-// attack, and during the same rate of ordinary searches spread over many wallets.
+// Two tenants of one server: a victim that searches at a steady rate, and an attacker.
 
 export interface Size {
   /** Slots of the server. Undefined for the default. */
@@ -25,6 +24,8 @@ export interface Size {
   wallets: number;
   /** How long each attack with a locked wallet locks it. */
   lockMs: number[];
+  /** Of the wallet whose usage is read. */
+  endUsers: number;
 }
 
 export const shortSize: Size = {
@@ -35,6 +36,7 @@ export const shortSize: Size = {
   measureMs: 2_000,
   wallets: 50,
   lockMs: [1_500],
+  endUsers: 20_000,
 };
 export const longSize: Size = {
   maxInFlight: constants.maxInFlight,
@@ -44,35 +46,51 @@ export const longSize: Size = {
   measureMs: 12_000,
   wallets: 1_000,
   lockMs: [8_000, 40_000],
+  endUsers: 500_000,
 };
 
 export interface Target {
   db: TestDatabase;
   port: number;
+  url: string;
   size: Size;
+  victim: TestWallet;
   attacker: TestWallet & { testKeys: string[] };
 }
 
 export interface Attack {
   /** Undefined for the measurement time of the size. */
   measureMs?: number;
-  /** The rate of ordinary searches to compare with. */
-  searchesPerSecond(size: Size): number;
+  /** What is measured. Undefined for the victim's searches. */
+  openVictim?(target: Target): Promise<Victim>;
+  /** For attacks with ordinary searches: before and after, other wallets search at the same rate. */
+  searchesPerSecond?(size: Size): number;
   /** Resolves when the attack has its full size. The returned function ends it and reports what the attacker received. */
   start(target: Target): Promise<() => Promise<Record<string, number>>>;
 }
 
-export interface Fairness {
-  /** The victim during ordinary searches of many wallets, and during the attack. */
-  baseline: CallerResult;
-  attacked: CallerResult;
+export interface Victim {
+  measure(forMs: number): Promise<CallerResult>;
+  close(): Promise<void>;
+}
+
+export interface Attacked extends CallerResult {
+  /** The responses that the attacker received, by status. */
   attackerStatuses: Record<string, number>;
-  /** Peak memory of the server in MiB during the attack. */
+  /** Peak memory of the server in MiB. */
   rssMib: number;
 }
 
+/** The victim of one attack. */
+export interface Trial {
+  measureDuring(): Promise<Attacked>;
+  /** For comparison: without the attack. */
+  measureWithout(): Promise<CallerResult>;
+  close(): Promise<void>;
+}
+
 export interface FairnessFixture {
-  measure(attack: Attack): Promise<Fairness>;
+  openTrial(attack: Attack): Promise<Trial>;
   close(): Promise<void>;
 }
 
@@ -84,41 +102,47 @@ export async function openFairnessFixture(size: Size): Promise<FairnessFixture> 
     PENNYBLACK_STRIPE_WEBHOOK_SECRET: webhookSecret,
     PENNYBLACK_SEARXNG_URL: upstream.url,
     PENNYBLACK_LOG_LEVEL: "error",
+    PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "true",
     REDIS_URL: process.env["PENNYBLACK_TEST_REDIS_URL"] ?? "redis://127.0.0.1:6379",
     // With the limits of test keys that other tests raise.
     ...replaceConstants({ ...constants, maxInFlight: size.maxInFlight }),
   });
   const port = Number(new URL(server.url).port);
   const victim = await createTestWallet(db, "1000.00");
-  const target: Target = { db, port, size, attacker: await createAttacker(db) };
+  const target: Target = { db, port, url: server.url, size, victim, attacker: await createAttacker(db) };
   const crowd = await Promise.all(Array.from({ length: size.wallets }, () => createTestWallet(db, "1000.00")));
 
-  const measureVictim = (forMs = size.measureMs): Promise<CallerResult> =>
-    measureCaller(server.url, victim.live, { forMs, perSecond: size.victimPerSecond });
-
-  async function measureBaseline(perSecond: number, forMs?: number): Promise<CallerResult> {
-    const keys = crowd.map(({ live }) => live);
-    const traffic = await startTraffic({ kind: "searches", port, keys, query: "cats", perSecond });
-    try {
-      return await measureVictim(forMs);
-    } finally {
-      await traffic.stop();
-    }
-  }
+  const searching: Victim = {
+    measure: (forMs) => measureCaller(server.url, victim.live, { forMs, perSecond: size.victimPerSecond }),
+    close: async () => undefined,
+  };
 
   return {
-    async measure(attack) {
-      await measureVictim(500);
-      const before = await measureBaseline(attack.searchesPerSecond(size), attack.measureMs);
-      const stop = await attack.start(target);
-      let rssMib = 0;
-      const timer = setInterval(() => (rssMib = Math.max(rssMib, readRssMib(server.process.pid))), 100);
-      const attacked = await measureVictim(attack.measureMs).finally(() => clearInterval(timer));
-      const attackerStatuses = await stop();
-      // Before and after, because other processes of the machine come and go.
-      const after = await measureBaseline(attack.searchesPerSecond(size), attack.measureMs);
-      const baseline = before.p99Ms > after.p99Ms ? before : after;
-      return { baseline, attacked, attackerStatuses, rssMib };
+    async openTrial(attack) {
+      const measured = (await attack.openVictim?.(target)) ?? searching;
+      const measureMs = attack.measureMs ?? size.measureMs;
+      await measured.measure(500);
+      return {
+        async measureDuring() {
+          const stop = await attack.start(target);
+          let rssMib = 0;
+          const timer = setInterval(() => (rssMib = Math.max(rssMib, readRssMib(server.process.pid))), 100);
+          const result = await measured.measure(measureMs).finally(() => clearInterval(timer));
+          return { ...result, attackerStatuses: await stop(), rssMib };
+        },
+        async measureWithout() {
+          const perSecond = attack.searchesPerSecond?.(size);
+          if (perSecond === undefined) return measured.measure(measureMs);
+          const keys = crowd.map(({ live }) => live);
+          const traffic = await startTraffic({ kind: "searches", port, keys, query: "cats", perSecond });
+          try {
+            return await measured.measure(measureMs);
+          } finally {
+            await traffic.stop();
+          }
+        },
+        close: () => measured.close(),
+      };
     },
     async close() {
       server.process.kill("SIGKILL");
@@ -141,12 +165,4 @@ async function createAttacker(db: TestDatabase): Promise<Target["attacker"]> {
 function readRssMib(pid: number | undefined): number {
   const [, kib = "0"] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Math.round(Number(kib) / 1_024);
-}
-
-/** Below this, the scheduling of a busy machine decides the p99, not the server. */
-const noiseMs = 150;
-
-/** The largest p99 that counts as unharmed: three times the p99 of the same rate spread over many wallets. */
-export function allowedP99Ms({ baseline }: Fairness): number {
-  return Math.max(noiseMs, 3 * baseline.p99Ms);
 }

@@ -1,9 +1,11 @@
+import { fork } from "node:child_process";
 import { once } from "node:events";
-import { Worker } from "node:worker_threads";
+import { killAfterTests } from "../support/services/node-process.ts";
 
-// Traffic is sent from a thread of its own, so that it does not delay the client that is measured.
+// Traffic is sent from a process of its own with the lowest priority, so that it takes CPU time neither from the server nor from
+// the client that is measured.
 
-export type Traffic = SearchTraffic | ConnectionTraffic;
+export type Traffic = SearchTraffic | ReadTraffic | ConnectionTraffic;
 
 /** Searches at a fixed rate, with each key in turn, whatever becomes of the earlier ones. */
 export interface SearchTraffic {
@@ -14,6 +16,15 @@ export interface SearchTraffic {
   perSecond: number;
 }
 
+/** The same read on each connection, again and again. */
+export interface ReadTraffic {
+  kind: "reads";
+  port: number;
+  key: string;
+  path: string;
+  connections: number;
+}
+
 /** Connections that each send the same bytes. */
 export interface ConnectionTraffic {
   kind: "connections";
@@ -21,6 +32,7 @@ export interface ConnectionTraffic {
   connections: number;
   /** New connections per second. */
   perSecond: number;
+  /** Each "{n}" is replaced by a number of eight digits, another one each time. */
   head: string;
   /** Sent after the head, in this many bytes. */
   paddingBytes: number;
@@ -33,16 +45,16 @@ export interface RunningTraffic {
   stop(): Promise<Record<string, number>>;
 }
 
-/** Resolves when the traffic has reached its full size: all connections are open, or searches have run for a second. */
+/** Resolves when the traffic has reached its full size: all connections are open, or searches or reads have run for a second. */
 export async function startTraffic(traffic: Traffic): Promise<RunningTraffic> {
-  const worker = new Worker(new URL("./traffic-worker.ts", import.meta.url), { workerData: traffic });
-  await once(worker, "message");
+  const child = killAfterTests(fork(new URL("./traffic-process.ts", import.meta.url), { execArgv: [] }));
+  child.send(traffic);
+  await once(child, "message");
   return {
     async stop() {
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin.
-      worker.postMessage("stop");
-      const [statuses] = (await once(worker, "message")) as [Record<string, number>];
-      await worker.terminate();
+      child.send("stop");
+      const [statuses] = (await once(child, "message")) as [Record<string, number>];
+      child.kill("SIGKILL");
       return statuses;
     },
   };

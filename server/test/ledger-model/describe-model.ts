@@ -5,20 +5,22 @@ import type { LedgerModel } from "./ledger-model.ts";
 export function describeModel(model: LedgerModel): string[] {
   const yes = (value: boolean): string => (value ? "t" : "f");
   const row = (...cells: (string | bigint | undefined)[]): string => cells.map((cell) => cell ?? "-").join(" ");
-  const has = (period: number | undefined, now: number): string => yes(period === now);
   return [
     ...[...model.wallets.values()].map((w) =>
       row("wallet", w.id, w.credited, w.debited, w.held, w.owed, yes(w.isSuspended)),
     ),
     ...model.debtEntries.map(({ kind, walletId, amount }) => row(kind, walletId, amount)),
-    ...[...model.budgets.values()].map(({ id, spent, day, month }) =>
-      row("budget", id, spent.total, spent.day, has(day, model.day), spent.month, has(month, model.month)),
-    ),
-    ...[...model.endUsers.values()].map(({ budgetId, name, spent, day }) =>
-      row("end user", budgetId, name, spent, has(day, model.day)),
-    ),
-    ...[...model.runs.values()].map((run) =>
-      row("run", run.mode, run.walletId, run.name, run.max, run.spent, yes(run.hasEnded)),
+    ...[...model.windows.values()].map((w) =>
+      row(
+        "window",
+        w.walletId,
+        w.mode,
+        w.budgetId ?? "run",
+        w.subject || "-",
+        w.kind === "end_user" ? undefined : w.max,
+        w.spent,
+        yes(model.hasEnded(w)),
+      ),
     ),
     ...[...model.searches.values()].map((s) =>
       row(
@@ -28,10 +30,13 @@ export function describeModel(model: LedgerModel): string[] {
         s.mode,
         s.price,
         s.state,
-        s.budget?.id,
-        s.run && model.hasRun(s.run) ? s.run.name : undefined,
-        s.endUserName,
-        yes(s.endUser !== undefined),
+        s.endUser,
+        BigInt(s.windows.length),
+        s.windows
+          .filter((window) => model.isCurrent(window))
+          .map(({ budgetId, subject }) => `${budgetId ?? "run"}:${subject}`)
+          .sort()
+          .join(",") || undefined,
       ),
     ),
     ...[...model.claims.values()].map((claim) =>

@@ -13,12 +13,19 @@ import {
   topUpBatch,
 } from "../../src/wallet/statements.ts";
 import { readLedger } from "../support/assertions/read-ledger.ts";
-import { type BudgetSeed, type KeySeed, seedBudget, seedKey } from "../support/data/seed-wallet.ts";
+import { seedKey, toLimits } from "../support/data/seed-wallet.ts";
 import { shiftCalendar } from "../support/data/shift-calendar.ts";
 import { uuidOf } from "../support/data/uuid-of.ts";
 import type { TestDatabase } from "../support/services/database.ts";
 import { describeModel } from "./describe-model.ts";
-import { LedgerModel, type ModelBudgetState, type ModelHoldOutcome, type Resets } from "./ledger-model.ts";
+import {
+  type BudgetKind,
+  budgetKinds,
+  LedgerModel,
+  type ModelBudgetState,
+  type ModelHoldOutcome,
+  type Resets,
+} from "./ledger-model.ts";
 
 // Wallets and keys that exist both in PostgreSQL and in the model. Each action is applied to both, and their results and
 // states must be equal. Plans use small numbers as names, so that they often collide and shrink well.
@@ -30,7 +37,7 @@ export interface FixturePlan {
 }
 
 /** That of an end user is per day. */
-export type Limits = Record<"total" | "day" | "month" | "endUser", Micros | undefined>;
+export type Limits = Record<BudgetKind, Micros | undefined>;
 
 export interface HoldPlan {
   /** Numbered per wallet, so that most ids are new or repeated, and few belong to another wallet. */
@@ -68,7 +75,6 @@ export type Action =
 
 interface FixtureWallet {
   id: string;
-  budgetIds: Record<"live" | "test", string>;
   keys: Record<(typeof keyKinds)[number], string>;
 }
 
@@ -105,6 +111,8 @@ export class LedgerFixture {
     else if (action.do === "expire")
       assert.equal((await expireHolds(this.#database.owner, 1_000)).holds, this.#model.expire());
     else await this.#applyAsOwner(action);
+    this.#count("seen", [...this.#model.seen]);
+    this.#model.seen.clear();
     await this.compare();
   }
 
@@ -129,16 +137,12 @@ export class LedgerFixture {
   async #seedWallet(id: string, limits: Limits): Promise<void> {
     const { owner } = this.#database;
     await owner.query("insert into pb.wallets (id, name) values ($1, 'A wallet')", [id]);
-    const budgetIds = {
-      live: await seedBudget(owner, id, toBudgetSeed(limits)),
-      test: await seedBudget(owner, id, toBudgetSeed(limits), "test"),
-    };
-    const kinds: Record<(typeof keyKinds)[number], KeySeed & { mode: "live" | "test" | "mgmt" }> = {
+    const kinds: Record<(typeof keyKinds)[number], { mode: "live" | "test" | "mgmt"; isExpired?: boolean }> = {
       plain: { mode: "live" },
-      budgeted: { mode: "live", budgetId: budgetIds.live },
-      rotated: { mode: "live", budgetId: budgetIds.live },
+      budgeted: { mode: "live" },
+      rotated: { mode: "live" },
       test: { mode: "test" },
-      "budgeted test": { mode: "test", budgetId: budgetIds.test },
+      "budgeted test": { mode: "test" },
       expired: { mode: "live", isExpired: true },
       mgmt: { mode: "mgmt" },
     };
@@ -149,12 +153,10 @@ export class LedgerFixture {
       this.#model.keys.set(keys[kind], { ...key, id: keys[kind], walletId: id, isRevoked: false });
     };
     await Promise.all(keyKinds.map(seedKind));
-    for (const budgetId of Object.values(budgetIds)) {
-      const spent = { total: 0n, day: 0n, month: 0n };
-      this.#model.budgets.set(budgetId, { id: budgetId, limits, spent, day: undefined, month: undefined });
-    }
     this.#model.wallets.set(id, { id, credited: 0n, debited: 0n, held: 0n, owed: 0n, isSuspended: false });
-    this.#wallets.push({ id, budgetIds, keys });
+    const wallet = { id, keys };
+    this.#wallets.push(wallet);
+    for (const mode of ["live", "test"] as const) await this.#setLimits(wallet, mode, limits);
   }
 
   async #hold(plans: HoldPlan[]): Promise<void> {
@@ -164,12 +166,11 @@ export class LedgerFixture {
     // Some new items are also marked as sent before, as after a lost request.
     const wereSentBefore = !areNew || items.length % 3 === 0;
     const outcomes = await holdBatch(this.#database.ledger, items, wereSentBefore);
-    const takeovers = this.#model.takeovers;
     const expected = this.#model.hold(items);
-    this.#count("hold", [
-      ...expected.map(({ outcome }) => outcome),
-      ...(this.#model.takeovers > takeovers ? ["took_over"] : []),
-    ]);
+    this.#count(
+      "hold",
+      expected.map(({ outcome }) => outcome),
+    );
     const calendar = await this.#readResets(items);
     for (const [index, each] of expected.entries())
       assert.deepEqual(
@@ -283,7 +284,7 @@ export class LedgerFixture {
         return;
       }
       case "set limits":
-        return this.#setLimits(this.#wallet(action.wallet).budgetIds[action.mode], action.limits);
+        return this.#setLimits(this.#wallet(action.wallet), action.mode, action.limits);
     }
   }
 
@@ -308,24 +309,51 @@ export class LedgerFixture {
   }
 
   async #endRun(walletId: string, mode: "live" | "test", name: string): Promise<void> {
-    const run = this.#model.runs.get(`${walletId} ${mode} ${name}`);
-    if (run) run.hasEnded = true;
+    const run = this.#model.windows.get(`${walletId} ${mode} undefined ${name}`);
+    if (run) run.isOver = true;
     await this.#database.owner.query(
-      `update pb.${mode === "live" ? "run_budgets" : "test_run_budgets"}
-       set expires_at = clock_timestamp() - interval '1 second' where wallet_id = $1 and name = $2`,
-      [walletId, name],
+      `update pb.budget_windows set resets_at = clock_timestamp() - interval '1 second'
+       where wallet_id = $1 and mode = $2 and budget_id is null and subject = $3`,
+      [walletId, mode, name],
     );
   }
 
-  async #setLimits(budgetId: string, limits: Limits): Promise<void> {
-    const budget = this.#model.budgets.get(budgetId);
-    if (budget) budget.limits = limits;
-    await this.#database.owner.query(
-      `update pb.key_budgets set total_limit_micros = $2, day_limit_micros = $3, month_limit_micros = $4,
-         end_user_limit_micros = $5, end_user_period = case when $5::bigint is not null then 'day' end
-       where id = $1`,
-      [budgetId, limits.total ?? null, limits.day ?? null, limits.month ?? null, limits.endUser ?? null],
+  /** Through any of the keys that share the limits. A budget that stays keeps its id, and what was spent of it. */
+  async #setLimits({ id: walletId, keys }: FixtureWallet, mode: "live" | "test", limits: Limits): Promise<void> {
+    const { owner } = this.#database;
+    const keyIds = mode === "live" ? [keys.budgeted, keys.rotated] : [keys["budgeted test"]];
+    const before = this.#model.keys.get(keyIds[0] as string)?.limits;
+    const { end_user: amount, ...others } = limits;
+    const endUser = amount === undefined ? undefined : { amount, period: "day" as const };
+    const saved = await owner.query<{ id: string | null }>("select pb.save_key_limits($1, $2, $3, $4) as id", [
+      walletId,
+      before?.id ?? null,
+      mode,
+      toLimits({ ...others, endUser }),
+    ]);
+    const limitsId = saved.rows[0]?.id ?? null;
+    await owner.query("update pb.keys set limits_id = $1 where id = any ($2)", [limitsId, keyIds]);
+    const { rows } = await owner.query<{ id: string; kind: BudgetKind }>(
+      `select b.id, case when b.per_end_user then 'end_user' else coalesce(b.period, 'total') end as kind
+       from pb.key_limit_budgets l join pb.budgets b on b.id = l.budget_id where l.limits_id = $1 order by l.position`,
+      [limitsId],
     );
+    const kept = before?.budgets.filter(({ kind }) => limits[kind] !== undefined) ?? [];
+    for (const { kind, id } of kept) assert.equal(rows.find((row) => row.kind === kind)?.id, id);
+    const budgets = budgetKinds.flatMap((kind) => {
+      const given = limits[kind];
+      return given === undefined ? [] : [{ id: rows.find((row) => row.kind === kind)?.id ?? "", kind, amount: given }];
+    });
+    assert.deepEqual(
+      budgets.map(({ id }) => id),
+      rows.map(({ id }) => id),
+    );
+    for (const id of keyIds)
+      Object.assign(this.#model.keys.get(id) ?? {}, {
+        limits: limitsId === null ? undefined : { id: limitsId, budgets },
+      });
+    for (const window of this.#model.windows.values())
+      window.max = budgets.find(({ id }) => id === window.budgetId)?.amount ?? window.max;
   }
 
   /** The times of "day", "month" and "run" for each item. */
@@ -333,10 +361,10 @@ export class LedgerFixture {
     const { rows } = await this.#database.owner.query<{ day: Date; month: Date; run: Date | null }>(
       `select (pb.utc_day(clock_timestamp()) + 1)::timestamp at time zone 'utc' as day,
          (pb.utc_month(clock_timestamp()) + interval '1 month') at time zone 'utc' as month,
-         case i.mode when 'live' then r.expires_at else t.expires_at end as run
+         r.resets_at as run
        from unnest($1::uuid[], $2::text[], $3::text[]) with ordinality as i (wallet_id, name, mode, item)
-       left join pb.run_budgets r on r.wallet_id = i.wallet_id and r.name = i.name
-       left join pb.test_run_budgets t on t.wallet_id = i.wallet_id and t.name = i.name
+       left join pb.budget_windows r
+         on r.wallet_id = i.wallet_id and r.mode::text = i.mode and r.budget_id is null and r.subject = i.name
        order by i.item`,
       [
         items.map((item) => item.walletId),
@@ -388,10 +416,6 @@ function withResetTime(
   calendar?: Record<Resets, Date | null>,
 ): object {
   return resets === undefined ? rest : { ...rest, resetsAt: calendar?.[resets] };
-}
-
-function toBudgetSeed({ endUser, ...limits }: Limits): BudgetSeed {
-  return { ...limits, endUser: endUser === undefined ? undefined : { amount: endUser, period: "day" } };
 }
 
 function sha256(text: string): Buffer {

@@ -71,13 +71,21 @@ const expectedOutcomes = Object.entries({
   hold:
     "held replayed lost id_taken clock_skewed api_key_invalid api_key_revoked api_key_expired account_suspended " +
     "idempotency_in_progress idempotency_key_reused insufficient_balance balance_reserved key_budget_spent " +
-    "run_budget_spent end_user_budget_spent end_user_required took_over",
+    "run_budget_spent end_user_budget_spent end_user_required",
   capture: "captured released expired unknown",
   release: "captured released expired unknown",
   refund: "refunded repeated not_captured",
   "top up": "credited repeated conflicting unknown_wallet",
   reverse: "taken returned repeated not_credited",
-}).flatMap(([action, names]) => names.split(" ").map((name) => `${action}: ${name}`));
+})
+  .flatMap(([action, names]) => names.split(" ").map((name) => `${action}: ${name}`))
+  .concat(
+    "seen: took over",
+    "seen: replaced a window",
+    "seen: joined a new run",
+    "seen: shared a window",
+    "seen: returned too late for a window",
+  );
 
 const wallet = fc.nat(2);
 const search = fc.nat(24);
@@ -89,7 +97,7 @@ const limits = fc.record({
   total: maybe(prices(12)),
   day: maybe(prices(6)),
   month: maybe(prices(9)),
-  endUser: maybe(prices(4)),
+  end_user: maybe(prices(4)),
 });
 
 const key = fc.oneof(

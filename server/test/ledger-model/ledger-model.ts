@@ -21,22 +21,20 @@ export interface ModelKey {
   id: string;
   walletId: string;
   mode: Mode;
-  budgetId?: string | undefined;
+  /** Shared with the key's rotated successor. Undefined without limits. */
+  limits?: ModelLimits | undefined;
   isRevoked: boolean;
   isExpired: boolean;
 }
 
-export interface ModelBudget {
-  id: string;
-  /** That of an end user is per day. */
-  limits: Record<Period | "endUser", Micros | undefined>;
-  spent: Record<Period, Micros>;
-  /** The day and month that `spent` refers to. */
-  day: number | undefined;
-  month: number | undefined;
-}
+/** In the order of refusals. That of an end user is per day. */
+export const budgetKinds = ["total", "day", "month", "end_user"] as const;
+export type BudgetKind = (typeof budgetKinds)[number];
 
-type Period = "total" | "day" | "month";
+export interface ModelLimits {
+  id: string;
+  budgets: { id: string; kind: BudgetKind; amount: Micros }[];
+}
 
 interface ModelWallet {
   id: string;
@@ -47,20 +45,23 @@ interface ModelWallet {
   isSuspended: boolean;
 }
 
-interface ModelEndUser {
-  budgetId: string;
-  name: string;
-  spent: Micros;
-  day: number;
-}
-
-interface ModelRun {
+/** What was spent of a budget in a period, or of a run. */
+interface ModelWindow {
+  /** Its row. The next period replaces it. */
+  place: string;
   walletId: string;
   mode: Mode;
-  name: string;
+  budgetId: string | undefined;
+  kind: BudgetKind | "run";
+  /** Undefined for an end user that the search does not name. */
+  subject: string | undefined;
   max: Micros;
   spent: Micros;
-  hasEnded: boolean;
+  day: number;
+  month: number;
+  /** Of a run. */
+  isOver: boolean;
+  lastKeyId?: string;
 }
 
 interface ModelSearch {
@@ -70,13 +71,8 @@ interface ModelSearch {
   price: Micros;
   state: "pending" | "captured" | "released" | "expired";
   isOverdue: boolean;
-  day: number;
-  month: number;
-  budget: ModelBudget | undefined;
-  run: ModelRun | undefined;
-  /** Undefined without a limit per end user. */
-  endUser: ModelEndUser | undefined;
-  endUserName: string | undefined;
+  windows: ModelWindow[];
+  endUser: string | undefined;
   claimId: string | undefined;
 }
 
@@ -107,22 +103,32 @@ export interface ModelHoldOutcome {
   resets?: Resets;
 }
 
-interface Payment extends Pick<ModelSearch, "price" | "budget" | "run" | "endUser"> {
+interface Payment extends Pick<ModelSearch, "price" | "windows"> {
   key: ModelKey;
   wallet: ModelWallet;
 }
+
+const refusals = {
+  total: "key_budget_spent",
+  day: "key_budget_spent",
+  month: "key_budget_spent",
+  end_user: "end_user_budget_spent",
+  run: "run_budget_spent",
+} as const;
 
 type Rejection = Exclude<HoldOutcome["outcome"], "held">;
 
 export class LedgerModel {
   day = 0;
   month = 0;
-  takeovers = 0;
+  /** Situations that occurred. */
+  readonly seen = new Set<string>();
+  /** Opened by the batch. */
+  readonly #newRuns = new Set<ModelWindow>();
   readonly wallets = new Map<string, ModelWallet>();
   readonly keys = new Map<string, ModelKey>();
-  readonly budgets = new Map<string, ModelBudget>();
-  /** By budget and name. One of an earlier day is replaced by the next hold. */
-  readonly endUsers = new Map<string, ModelEndUser>();
+  /** By place. One that has ended is replaced by the next hold. */
+  readonly windows = new Map<string, ModelWindow>();
   readonly searches = new Map<string, ModelSearch>();
   readonly claims = new Map<string, ModelClaim>();
   readonly payments = new Map<string, TopUp & { kind: string }>();
@@ -131,8 +137,6 @@ export class LedgerModel {
   /** Entries of refunded payments and of debt, by wallet. */
   readonly debtEntries: { kind: string; walletId: string; amount: Micros }[] = [];
   readonly skewedIds = new Set<string>();
-  /** By wallet, mode and name. An expired run is replaced when the same name is opened again. */
-  readonly runs = new Map<string, ModelRun>();
 
   /**
    * Stale claims of the batch are expired first, as by the sweeper, then the items are processed one by one. Wallets
@@ -140,7 +144,8 @@ export class LedgerModel {
    */
   hold(items: readonly HoldRequest[]): ModelHoldOutcome[] {
     const takenOver = items.map((item) => this.#staleClaim(item)?.searchId);
-    for (const searchId of takenOver) if (this.#settleUnpaid(searchId, "expired")) this.takeovers += 1;
+    for (const searchId of takenOver) if (this.#settleUnpaid(searchId, "expired")) this.seen.add("took over");
+    this.#newRuns.clear();
     this.#settleDebts();
 
     const outcomes: ModelHoldOutcome[] = [];
@@ -242,24 +247,11 @@ export class LedgerModel {
     if (price > 0n && price > balance - owed) return { outcome: "insufficient_balance", balance, owed };
     if (price > 0n && price > balance - wallet.held - owed) return { outcome: "balance_reserved", balance };
 
-    const budget = this.budgets.get(key.budgetId ?? "");
-    const spentBudget = budget && this.#rejectBudget(budget);
-    if (spentBudget) return spentBudget;
-    const endUser = budget && this.#endUser(budget, item);
-    const endUserLimit = budget?.limits.endUser;
-    if (endUserLimit !== undefined && !endUser) return { outcome: "end_user_required" };
-    if (endUserLimit !== undefined && endUser && endUser.spent + priceMicros > endUserLimit)
-      return { outcome: "end_user_budget_spent", limit: endUserLimit, spent: endUser.spent, resets: "day" };
-    const run = this.#openRun(item, key.mode);
-    if (run && run.spent + priceMicros > run.max)
-      return {
-        outcome: "run_budget_spent",
-        limit: run.max,
-        spent: run.spent,
-        resets: this.#runEnd(run),
-      };
-
-    this.#writeHold(item, { key, wallet, price, budget, run, endUser });
+    const windows = this.#windowsOf(item);
+    const full = windows.find((window) => window.subject === undefined || window.spent + priceMicros > window.max);
+    if (full && full.subject === undefined) return { outcome: "end_user_required" };
+    if (full) return { outcome: refusals[full.kind], limit: full.max, spent: full.spent, resets: this.#end(full) };
+    this.#writeHold(item, { key, wallet, price, windows });
     return { outcome: "held", balance };
   }
 
@@ -290,96 +282,70 @@ export class LedgerModel {
     return { outcome: "replayed", balance: this.#balance(item.walletId), answer: claim.answer };
   }
 
-  /** The limits that an item counts against, without the item itself. */
+  /** The windows that an item counts in, without the item itself. */
   #describeBudgets(item: HoldRequest): ModelBudgetState[] {
     if (this.#rejectKey(item)?.outcome === "api_key_invalid") return [];
-    const { budgetId, mode } = this.#key(item.keyId);
-    const budget = this.budgets.get(budgetId ?? "");
-    const run = this.#openRun(item, mode);
     const counted = this.#rejectId(item)?.outcome === "held" ? priceMicros : 0n;
-    const endUser = budget && this.#endUser(budget, item);
-    const states = [
-      ...(budget ? this.#periods(budget) : []),
-      ...(endUser
-        ? [
-            {
-              limit: "end_user" as const,
-              max: budget.limits.endUser ?? 0n,
-              spent: endUser.spent,
-              resets: "day" as const,
-            },
-          ]
-        : []),
-      ...(run ? [{ limit: "run" as const, max: run.max, spent: run.spent, resets: this.#runEnd(run) }] : []),
-    ];
-    return states.map((state) => ({ ...state, spent: state.spent > counted ? state.spent - counted : 0n }));
+    return this.#windowsOf(item)
+      .filter(({ subject }) => subject !== undefined)
+      .map((window) => ({
+        limit: window.kind,
+        max: window.max,
+        spent: window.spent > counted ? window.spent - counted : 0n,
+        resets: this.#end(window),
+      }));
   }
 
-  #periods({ limits, spent, day, month }: ModelBudget): ModelBudgetState[] {
-    const all = [
-      { limit: "total", max: limits.total, spent: spent.total, resets: "never" },
-      { limit: "day", max: limits.day, spent: day === this.day ? spent.day : 0n, resets: "day" },
-      { limit: "month", max: limits.month, spent: month === this.month ? spent.month : 0n, resets: "month" },
-    ] as const;
-    return all.flatMap(({ max, ...state }) => (max === undefined ? [] : [{ ...state, max }]));
+  /** In the order of refusals. One that is missing or has ended is new. */
+  #windowsOf({ walletId, keyId, endUser, run }: HoldRequest): ModelWindow[] {
+    const { mode, limits } = this.#key(keyId);
+    const { day, month } = this;
+    const open = (window: Pick<ModelWindow, "kind" | "budgetId" | "subject" | "max">): ModelWindow => {
+      const place = `${walletId} ${mode} ${window.budgetId} ${window.subject}`;
+      const known = this.windows.get(place);
+      if (known && !this.hasEnded(known)) return known;
+      return { ...window, place, walletId, mode, spent: 0n, day, month, isOver: false };
+    };
+    const ofKey = (limits?.budgets ?? []).map(({ id: budgetId, kind, amount }) =>
+      open({ kind, budgetId, subject: kind === "end_user" ? endUser : "", max: amount }),
+    );
+    return run ? [...ofKey, open({ kind: "run", budgetId: undefined, subject: run.name, max: run.maxMicros })] : ofKey;
   }
 
-  #rejectBudget(budget: ModelBudget): ModelHoldOutcome | undefined {
-    const full = this.#periods(budget).find(({ max, spent }) => spent + priceMicros > max);
-    return full && { outcome: "key_budget_spent", limit: full.max, spent: full.spent, resets: full.resets };
+  hasEnded({ kind, day, month, isOver }: ModelWindow): boolean {
+    if (kind === "day" || kind === "end_user") return day !== this.day;
+    return kind === "month" ? month !== this.month : isOver;
   }
 
-  #endUser({ id: budgetId, limits }: ModelBudget, { endUser: name }: HoldRequest): ModelEndUser | undefined {
-    if (limits.endUser === undefined || name === undefined) return undefined;
-    const known = this.endUsers.get(`${budgetId} ${name}`);
-    return known?.day === this.day ? known : { budgetId, name, spent: 0n, day: this.day };
+  /** Whether its row has not been replaced. */
+  isCurrent(window: ModelWindow): boolean {
+    return this.windows.get(window.place) === window;
   }
 
-  #openRun(item: HoldRequest, mode: Mode): ModelRun | undefined {
-    if (!item.run) return undefined;
-    const { walletId } = item;
-    const { name, maxMicros: max } = item.run;
-    const open = this.runs.get(`${walletId} ${mode} ${name}`);
-    if (open && !open.hasEnded) return open;
-    return { walletId, mode, name, max, spent: 0n, hasEnded: false };
+  #end(window: ModelWindow): Resets {
+    if (window.kind === "run") return this.isCurrent(window) ? "run" : "never";
+    if (window.kind === "total") return "never";
+    return window.kind === "month" ? "month" : "day";
   }
 
-  hasRun(run: ModelRun): boolean {
-    return this.runs.get(`${run.walletId} ${run.mode} ${run.name}`) === run;
-  }
-
-  #runEnd(run: ModelRun): Resets {
-    return this.hasRun(run) ? "run" : "never";
-  }
-
-  #writeHold(item: HoldRequest, { key, wallet, price, budget, run, endUser }: Payment): void {
+  #writeHold(item: HoldRequest, { key, wallet, price, windows }: Payment): void {
     wallet.held += price;
-    if (budget) {
-      const { total, day, month } = budget.spent;
-      budget.spent = {
-        total: total + priceMicros,
-        day: priceMicros + (budget.day === this.day ? day : 0n),
-        month: priceMicros + (budget.month === this.month ? month : 0n),
-      };
-      budget.day = this.day;
-      budget.month = this.month;
-    }
-    if (run) {
-      run.spent += priceMicros;
-      this.runs.set(`${run.walletId} ${run.mode} ${run.name}`, run);
-    }
-    if (endUser) {
-      endUser.spent += priceMicros;
-      this.endUsers.set(`${endUser.budgetId} ${endUser.name}`, endUser);
+    for (const window of windows) {
+      const replaced = this.windows.get(window.place);
+      if (replaced && replaced !== window) this.seen.add("replaced a window");
+      if (!replaced && window.kind === "run") this.#newRuns.add(window);
+      else if (this.#newRuns.has(window)) this.seen.add("joined a new run");
+      if (window.lastKeyId !== undefined && window.lastKeyId !== item.keyId) this.seen.add("shared a window");
+      window.lastKeyId = item.keyId;
+      window.spent += priceMicros;
+      this.windows.set(window.place, window);
     }
     const claimId = this.#claimId(item);
-    const { searchId, walletId, endUser: endUserName } = item;
+    const { searchId, walletId, endUser } = item;
     const fingerprint = item.idempotency?.fingerprint.toString("hex");
     if (claimId && fingerprint)
       this.claims.set(claimId, { id: claimId, fingerprint, searchId, answer: undefined, age: "fresh" });
-    const { mode } = key;
-    const { day, month } = this;
-    const search = { id: searchId, walletId, mode, price, day, month, budget, run, endUser, endUserName, claimId };
+    const search = { id: searchId, walletId, mode: key.mode, price, windows, endUser, claimId };
     this.searches.set(searchId, { ...search, state: "pending", isOverdue: false });
   }
 
@@ -394,16 +360,12 @@ export class LedgerModel {
   #settleUnpaid(searchId: string | undefined, state: "released" | "expired"): boolean {
     const search = this.searches.get(searchId ?? "");
     if (search?.state !== "pending") return false;
-    const { price, budget, run, endUser } = search;
     search.state = state;
-    this.#wallet(search.walletId).held -= price;
-    if (budget) {
-      budget.spent.total -= priceMicros;
-      if (budget.day === search.day) budget.spent.day -= priceMicros;
-      if (budget.month === search.month) budget.spent.month -= priceMicros;
+    this.#wallet(search.walletId).held -= search.price;
+    for (const window of search.windows) {
+      if (!this.isCurrent(window)) this.seen.add("returned too late for a window");
+      window.spent -= priceMicros;
     }
-    if (run) run.spent -= priceMicros;
-    if (endUser) endUser.spent -= priceMicros;
     if (this.claims.get(search.claimId ?? "")?.searchId === search.id) this.claims.delete(search.claimId ?? "");
     return true;
   }

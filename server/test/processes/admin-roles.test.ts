@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { commands, createProgram, isCommand } from "../../src/admin/commands.ts";
+import { readConfig } from "../../src/config/config.ts";
 import type { Pool } from "../../src/db/pool.ts";
 import { roles } from "../../src/db/roles.ts";
 import { createSigner } from "../../src/lib/sign-jws.ts";
@@ -179,19 +180,20 @@ for (const role of ["tenant", "operator", "people", "worker"] as const) {
 }
 
 async function runInProcess(pool: Pool, name: string, args: string[]): Promise<void> {
-  // "database accept" reads it from the environment.
-  process.env["DATABASE_URL"] = db.ledgerUrl;
   const program = createProgram(async (command, values) => {
     assert.ok("run" in command, name);
     await command.run({
       values,
       pool,
+      readSettings: (names) => readConfig(names, { DATABASE_URL: db.ledgerUrl }),
       pepper: () => assert.fail("only the owner creates keys"),
       peppers: () => [pepper],
       secrets: () => assert.fail("only the owner converts secrets"),
       signer: () => signer,
       paymentSources: () => [createManualSource(pool)],
       print: () => undefined,
+      write: async () => undefined,
+      readInput: () => assert.fail("the keys are in a file"),
       operator: "ada",
     });
   });

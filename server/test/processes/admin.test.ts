@@ -3,7 +3,7 @@ import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { after, before, test } from "node:test";
 import { createKeys } from "../../src/keys/keys.ts";
 import { captureBatch, holdBatch } from "../../src/wallet/statements.ts";
-import { type AdminRun, runAdmin } from "../support/services/admin-process.ts";
+import { type AdminRun, runAdmin, spawnAdmin } from "../support/services/admin-process.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 
 const pepper = { version: 1, bytes: randomBytes(32) };
@@ -206,6 +206,22 @@ test("an invalid command exits with 2 and an explanation; help exits with 0", as
   const help = await succeed("key", "--help");
   assert.match(help, /create .*Create a key/);
   assert.doesNotMatch(help, /top-up/);
+});
+
+test("the process exits with the code of its command, and writes results and errors to separate streams", async () => {
+  const { walletId } = await createWallet("0.05");
+  const shown = await spawnAdmin(environment, "wallet", "show", "--wallet", walletId);
+  assert.deepEqual([shown.exitCode, shown.stderr], [0, ""]);
+  assert.match(shown.stdout, /balance +0\.05 USD/);
+  const missing = await spawnAdmin(environment, "wallet", "show", "--wallet", randomUUIDv7());
+  assert.deepEqual([missing.exitCode, missing.stdout], [1, ""]);
+  assert.match(missing.stderr, /^No wallet has the id/);
+  const usage = await spawnAdmin({}, "wallet", "create");
+  assert.deepEqual([usage.exitCode, usage.stdout], [2, ""]);
+  assert.match(usage.stderr, /required option '--name <name>' not specified/);
+  const help = await spawnAdmin({});
+  assert.deepEqual([help.exitCode, help.stderr], [0, ""]);
+  assert.match(help.stdout, /wallet +create, top-up/);
 });
 
 test("a command that fails exits with 1 and the next step", async () => {

@@ -23,7 +23,7 @@ import { type DelayedUpstream, startDelayedUpstream } from "../faults/crashes/de
 import { sendSearch } from "../faults/send-search.ts";
 import { until } from "../support/assertions/until.ts";
 import { readSamples } from "../support/docs/read-samples.ts";
-import { runAdmin } from "../support/services/admin-process.ts";
+import { spawnAdmin } from "../support/services/admin-process.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 import { preparePgBackRest, stanza } from "../support/services/pgbackrest.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../support/services/private-postgres.ts";
@@ -254,7 +254,7 @@ test("a dump is restored in an empty cluster, and searches continue", async () =
       PENNYBLACK_DIRECT_DATABASE_URL: moved.ownerUrl,
       PENNYBLACK_ADMIN_DATABASE_URL: empty.superuserUrl,
     };
-    const made = await runAdmin(environment, "database", "roles");
+    const made = await spawnAdmin(environment, "database", "roles");
     assert.equal(made.exitCode, 0, made.stderr);
     await mustRun("backup/restore-dump", [file], { PENNYBLACK_DIRECT_DATABASE_URL: moved.ownerUrl });
     assert.equal(await spentMicros(moved), spent);
@@ -262,7 +262,13 @@ test("a dump is restored in an empty cluster, and searches continue", async () =
     // Servers refuse another cluster than the one they used, which is that of the test above.
     const refused = skip ? undefined : await failServerProcess({ ...environment, ...shared });
     if (refused) assert.match(refused.output, /is in use.*database accept/);
-    const accepted = await runAdmin({ ...environment, ...shared }, "database", "accept", "--reason", "restored a dump");
+    const accepted = await spawnAdmin(
+      { ...environment, ...shared },
+      "database",
+      "accept",
+      "--reason",
+      "restored a dump",
+    );
     assert.equal(accepted.exitCode, 0, accepted.stderr);
     const server = await startServer(moved, shared);
     await searchAndPay(server, 3);

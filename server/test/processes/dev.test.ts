@@ -7,7 +7,7 @@ import { parseEnv } from "node:util";
 import { listenOnLoopback } from "../faults/crashes/delayed-upstream.ts";
 import { until } from "../support/assertions/until.ts";
 import { openBrowser, tokenIn } from "../support/console-fixture.ts";
-import { runAdmin } from "../support/services/admin-process.ts";
+import { spawnAdmin } from "../support/services/admin-process.ts";
 import { createTestDatabase, superuserUrl, type TestDatabase } from "../support/services/database.ts";
 import { type DevProcess, failDev, isAlive, startDev } from "../support/services/dev-process.ts";
 
@@ -89,14 +89,14 @@ test("without any setup, searches are answered and paid, admin works, and nothin
 
   assert.equal(statSync(dev.environmentFile).mode & 0o777, 0o600);
   const settings = parseEnv(readFileSync(dev.environmentFile, "utf8")) as Record<string, string>;
-  const made = await runAdmin(settings, "wallet", "create", "--name", "acme", "--balance", "0.01", "--json");
+  const made = await spawnAdmin(settings, "wallet", "create", "--name", "acme", "--balance", "0.01", "--json");
   const { liveKey } = JSON.parse(made.stdout);
   assert.equal((await search(dev, liveKey)).status, 200);
   assert.equal((await search(dev, liveKey)).status, 402);
-  assert.equal((await runAdmin(settings, "reconcile")).exitCode, 0);
-  const link = await runAdmin(settings, "console", "sign-in-link", "--email", "you@pennyblack.test");
+  assert.equal((await spawnAdmin(settings, "reconcile")).exitCode, 0);
+  const link = await spawnAdmin(settings, "console", "sign-in-link", "--email", "you@pennyblack.test");
   assert.deepEqual(await walletsOf(dev, link.stdout), [dev.ready.walletId], link.stderr);
-  const unknown = await runAdmin(settings, "console", "sign-in-link", "--email", "unknown@pennyblack.test");
+  const unknown = await spawnAdmin(settings, "console", "sign-in-link", "--email", "unknown@pennyblack.test");
   assert.deepEqual([unknown.exitCode, unknown.stdout], [1, ""]);
 
   dev.process.kill("SIGTERM");
@@ -105,45 +105,38 @@ test("without any setup, searches are answered and paid, admin works, and nothin
   assert.ok(!existsSync(dev.environmentFile));
 });
 
-test("with an existing PostgreSQL, two concurrent runs get separate wallets, and Ctrl-C exits with 0", async () => {
-  const environment = { DATABASE_URL: adminUrl };
-  const pair = await Promise.all([start({ environment, throughNpm: true }), start({ environment, throughNpm: true })]);
-  assert.notEqual(pair[0].ready.walletId, pair[1].ready.walletId);
-  for (const dev of pair) {
-    assert.equal((await search(dev, dev.ready.testKey)).status, 200);
-    assert.equal((await search(dev, dev.ready.liveKey)).status, 503, "no upstream is configured");
-    assert.equal(
-      dev
-        .stdout()
-        .split("\n")
-        .filter((line) => line.includes("{")).length,
-      1,
-      "one line of JSON",
-    );
-    const pids = dev.descendants();
-    dev.process.kill("SIGINT");
-    assert.equal(await dev.ended, 0, dev.stderr());
-    await assertNothingIsLeft(dev, pids);
-  }
-});
-
-test("each dev server has its own settings file, and removes only that one", async () => {
-  const environment = { DATABASE_URL: adminUrl };
-  const first = await start({ environment });
-  const second = await start({ environment, folder: first.folder });
+test("with an existing PostgreSQL, two concurrent runs get separate wallets and settings files, and leave nothing behind", async () => {
+  const options = { environment: { DATABASE_URL: adminUrl }, throughNpm: true };
+  const first = await start(options);
+  const second = await start({ ...options, folder: first.folder });
+  const pair = [first, second];
+  assert.notEqual(first.ready.walletId, second.ready.walletId);
   const own = join(first.folder, `.pennyblack/dev-${new URL(second.ready.url).port}.env`);
   const ports = [first.environmentFile, own].map((file) => parseEnv(readFileSync(file, "utf8"))["PORT"]);
   assert.deepEqual(
     ports,
-    [first, second].map(({ ready }) => new URL(ready.url).port),
+    pair.map(({ ready }) => new URL(ready.url).port),
   );
-  second.process.kill("SIGTERM");
+  for (const dev of pair) {
+    assert.doesNotMatch(dev.stderr(), /warning/);
+    assert.equal((await search(dev, dev.ready.testKey)).status, 200);
+    assert.equal((await search(dev, dev.ready.liveKey)).status, 503, "no upstream is configured");
+    const lines = dev.stdout().split("\n");
+    assert.equal(lines.filter((line) => line.includes("{")).length, 1, "one line of JSON");
+  }
+  const [ofFirst, ofSecond] = [first.descendants(), second.descendants()];
+  // Ctrl-C.
+  second.process.kill("SIGINT");
   assert.equal(await second.ended, 0, second.stderr());
-  assert.deepEqual([existsSync(first.environmentFile), existsSync(own)], [true, false]);
-  assert.doesNotMatch(first.stderr() + second.stderr(), /warning/);
+  await assertNothingIsLeft(second, ofSecond);
+  assert.deepEqual([existsSync(first.environmentFile), existsSync(own)], [true, false], "removes only its own file");
+  // Only npm gets the signal.
+  first.process.kill("SIGKILL");
+  await assertNothingIsLeft(first, ofFirst);
+  assert.ok(!existsSync(first.environmentFile));
 });
 
-test("a file left by a killed dev server is replaced", async () => {
+test("a file left by a killed dev server is replaced, and when the server is killed, dev explains it and exits with 1", async () => {
   const environment = { DATABASE_URL: adminUrl };
   const killed = await start({ environment });
   killed.process.kill("SIGKILL");
@@ -151,6 +144,12 @@ test("a file left by a killed dev server is replaced", async () => {
   assert.ok(existsSync(killed.environmentFile));
   const next = await start({ environment, folder: killed.folder });
   assert.equal(parseEnv(readFileSync(next.environmentFile, "utf8"))["PORT"], new URL(next.ready.url).port);
+  const pids = next.descendants();
+  const server = pids.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("/src/main.ts"));
+  process.kill(server ?? 0, "SIGKILL");
+  assert.equal(await next.ended, 1);
+  assert.match(next.stderr(), /The server exited unexpectedly \(SIGKILL\)/);
+  await assertNothingIsLeft(next, pids);
 });
 
 test("after SIGKILL no process and no data is left", async () => {
@@ -158,24 +157,6 @@ test("after SIGKILL no process and no data is left", async () => {
   const pids = dev.descendants();
   assert.ok(dev.leftBehind().length > 0);
   dev.process.kill("SIGKILL");
-  await assertNothingIsLeft(dev, pids);
-});
-
-test("after SIGKILL of npm no process and no settings file is left", async () => {
-  const dev = await start({ throughNpm: true, environment: { DATABASE_URL: adminUrl } });
-  const pids = dev.descendants();
-  dev.process.kill("SIGKILL");
-  await assertNothingIsLeft(dev, pids);
-  assert.ok(!existsSync(dev.environmentFile));
-});
-
-test("when the server is killed, dev explains it and exits with 1", async () => {
-  const dev = await start({ environment: { DATABASE_URL: adminUrl } });
-  const pids = dev.descendants();
-  const server = pids.find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("/src/main.ts"));
-  process.kill(server ?? 0, "SIGKILL");
-  assert.equal(await dev.ended, 1);
-  assert.match(dev.stderr(), /The server exited unexpectedly \(SIGKILL\)/);
   await assertNothingIsLeft(dev, pids);
 });
 
@@ -204,8 +185,9 @@ test("a configuration error is one sentence with a next step", async () => {
     ],
     [{ environment: { PENNYBLACK_SEARX_URL: upstream.url } }, 1, /PENNYBLACK_SEARX_URL is not a known setting/],
   ];
-  for (const [options, exitCode, message] of wrong) {
-    const failed = await failDev(options);
+  const ended = await Promise.all(wrong.map(([options]) => failDev(options)));
+  for (const [index, [, exitCode, message]] of wrong.entries()) {
+    const failed = ended[index] ?? assert.fail();
     assert.deepEqual([failed.exitCode, failed.stdout], [exitCode, ""], failed.stderr);
     assert.match(failed.stderr, message);
   }

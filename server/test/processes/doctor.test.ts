@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
+import { randomUUIDv7 } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -20,26 +24,81 @@ let postgres: PrivatePostgres;
 let redis: PrivateRedis;
 let db: TestDatabase;
 let healthy: Record<string, string>;
+/** A fake of the public server, the OpenID Connect provider and the upstream. */
+const services = createServer((request, response) => {
+  // As the server does.
+  if (request.method === "GET") answer(request.url ?? "", response);
+  else response.writeHead(405, { "request-id": "r1" }).end();
+});
+/** The path of each service that fails. */
+const failing = new Set<string>();
+const mailServer = createTcpServer((socket) => speakSmtp(socket));
+
+function answer(path: string, response: ServerResponse): void {
+  const isFailing = [...failing].some((prefix) => path.startsWith(prefix));
+  const issuer = healthy["PENNYBLACK_OIDC_ISSUER"];
+  const metadata = { issuer, authorization_endpoint: `${issuer}/auth`, token_endpoint: `${issuer}/token` };
+  response.writeHead(isFailing ? 503 : 200, { "content-type": "application/json", "request-id": "r1" });
+  response.end(JSON.stringify(path.startsWith("/search") ? { results: [] } : metadata));
+}
+
+/** Accepts the password "right" only. */
+function speakSmtp(socket: Socket): void {
+  socket.write("220 ready\r\n");
+  socket.on("error", () => undefined);
+  socket.on("data", (data: Buffer) => {
+    const [, credentials] = /^AUTH PLAIN (\S+)/m.exec(data.toString()) ?? [];
+    if (credentials === undefined)
+      socket.write(data.toString().startsWith("QUIT") ? "221 bye\r\n" : "250-mail\r\n250 AUTH PLAIN\r\n");
+    else socket.write(Buffer.from(credentials, "base64").toString().endsWith("right") ? "235 ok\r\n" : "535 no\r\n");
+  });
+}
+
+/** Starts to listen on any port, which is returned. */
+async function open(server: TcpServer): Promise<number> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
 
 before(async () => {
   postgres = await startPrivatePostgres({ settings: ["archive_mode=on"] });
   redis = await startPrivateRedis();
   db = await createTestDatabase(postgres.superuserUrl);
   const { PENNYBLACK_PEOPLE_DATABASE_URL: _, ...environment } = testEnvironment(db);
+  const url = `http://127.0.0.1:${await open(services)}`;
+  const pgbackrest = mkdtempSync(join(folder, "healthy-"));
+  writeBackups(pgbackrest, Date.now() / 1_000);
   healthy = {
     ...environment,
-    PENNYBLACK_PUBLIC_URL: "http://localhost:8080",
+    PATH: `${pgbackrest}:${process.env["PATH"]}`,
+    PENNYBLACK_PUBLIC_URL: url,
+    PENNYBLACK_OIDC_ISSUER: url,
+    PENNYBLACK_OIDC_CLIENT_ID: "pennyblack",
+    PENNYBLACK_SMTP_URL: `smtp://user:right@127.0.0.1:${await open(mailServer)}`,
+    PENNYBLACK_MAIL_FROM: "pennyblack@example.com",
     PENNYBLACK_WORKER_DATABASE_URL: db.workerUrl,
     PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl,
-    PENNYBLACK_SEARXNG_URL: "http://127.0.0.1:8888",
+    PENNYBLACK_SEARXNG_URL: url,
     PENNYBLACK_ROOTS: folder,
     REDIS_URL: redis.url,
   };
   await asSuperuser("alter system set archive_command = '/bin/true'", "select pg_reload_conf()");
-  await db.owner.query("update pb.sweep_watermark set swept_at = now()");
+  // Recent for as long as this file runs.
+  await db.owner.query(
+    "insert into pb.worker_tasks select task, 300, now() + interval '1 day', now() + interval '1 day' from unnest('{sweep,prune}'::text[]) task",
+  );
 });
 
+/** A stand-in, because a real repository cannot contain a backup from the past. */
+function writeBackups(into: string, stop: number): void {
+  const info = [{ name: "pennyblack", backup: [{ error: false, timestamp: { stop } }] }];
+  writeFileSync(join(into, "pgbackrest"), `#!/bin/sh\ncat <<'END'\n${JSON.stringify(info)}\nEND\n`, { mode: 0o755 });
+}
+
 after(async () => {
+  services.close();
+  mailServer.close();
   await db.drop();
   await redis.kill();
   await postgres.close();
@@ -85,7 +144,8 @@ async function asSuperuser(...statements: string[]): Promise<void> {
 
 test("a healthy installation has no findings", async () => {
   const { exitCode, output } = await runDoctor();
-  const checks = ["Settings", "Database", "Database hosts", "Redis", "Machine", "Backups", "Public URL"];
+  const addresses = ["Email", "OpenID Connect", "Upstreams", "Public URL"];
+  const checks = ["Settings", "Database", "Database hosts", "Redis", "Machine", "Backups", ...addresses];
   assert.equal(output, `${checks.map((name) => `${name}: ok\n`).join("")}0 errors, 0 warnings.\n`);
   assert.equal(exitCode, 0);
 });
@@ -102,6 +162,41 @@ test("invalid settings are reported together, before everything else", async () 
   assert.equal(diagnosis.exitCode, 1);
 });
 
+const withoutSignIn = {
+  PENNYBLACK_SMTP_URL: "",
+  PENNYBLACK_MAIL_FROM: "",
+  PENNYBLACK_OIDC_ISSUER: "",
+  PENNYBLACK_OIDC_CLIENT_ID: "",
+};
+
+test("tries every address: services that fail, wrong passwords, and backups that are not configured", async () => {
+  for (const path of ["/search", "/openapi.json", "/.well-known"]) failing.add(path);
+  const wrong = (url: string): string =>
+    Object.assign(new URL(url), { username: "no_such_role", password: "wrong" }).href;
+  const urls = ["DATABASE_URL", "TENANT", "PAYMENTS", "OPERATOR", "PEOPLE", "WORKER", "DIRECT"].map((name) =>
+    name === "DATABASE_URL" ? name : `PENNYBLACK_${name}_DATABASE_URL`,
+  );
+  const diagnosis = await runDoctor({
+    settings: {
+      ...Object.fromEntries(urls.map((name) => [name, wrong(db.ledgerUrl)])),
+      PENNYBLACK_SMTP_URL: healthy["PENNYBLACK_SMTP_URL"]?.replace("right", "wrong") ?? "",
+      PATH: "/nonexistent",
+    },
+  });
+  failing.clear();
+  assertFindings(diagnosis, [
+    ...urls.map(
+      (name) => new RegExp(`^error: ${name} cannot be used\\. PostgreSQL rejected the login: .* Check ${name}\\.`),
+    ),
+    /^warning: No backup is configured on this machine.* set up backups/,
+    /^error: The mail server of PENNYBLACK_SMTP_URL cannot be used \(EAUTH\)/,
+    /^error: PENNYBLACK_OIDC_ISSUER cannot be used \(.+\)\. People cannot sign in/,
+    /^error: A search with searxng failed: status\..* probe searxng/,
+    /^error: PENNYBLACK_PUBLIC_URL returns status 503\./,
+  ]);
+  assert.ok(!diagnosis.output.includes("wrong"), "no password is printed");
+});
+
 test("finds valid settings that are wrong together or in production", async () => {
   const diagnosis = await runDoctor({
     settings: {
@@ -110,6 +205,7 @@ test("finds valid settings that are wrong together or in production", async () =
       REDIS_URL: "",
       PENNYBLACK_SEARXNG_URL: "",
       PENNYBLACK_PEOPLE_DATABASE_URL: db.peopleUrl,
+      ...withoutSignIn,
       PENNYBLACK_STRIPE_SECRET_KEY: "sk_live_0000000000000000",
       PENNYBLACK_ROOTS: "/nonexistent",
     },
@@ -120,8 +216,10 @@ test("finds valid settings that are wrong together or in production", async () =
     /^error: PENNYBLACK_STRIPE_WEBHOOK_SECRET is not set.* Create a webhook endpoint/,
     /^error: No upstream is configured.* npm run providers/,
     /^warning: .*sign-in emails cannot be sent\. Set PENNYBLACK_SMTP_URL/,
-    /^error: 100 servers and a worker open up to 2610 connections.* PgBouncer/,
+    /^error: 100 servers and a worker open up to 2627 connections.* PgBouncer/,
     /^error: The folder of PENNYBLACK_ROOTS does not exist.* Create it/,
+    /^warning: Email is not configured.* Set PENNYBLACK_SMTP_URL/,
+    /^error: PENNYBLACK_PUBLIC_URL does not respond.* Check DNS/,
   ]);
   assert.equal(diagnosis.exitCode, 1);
 });
@@ -147,7 +245,7 @@ test("finds a public server with the settings of a development machine", async (
     /^error: .*test cards add real balance\. Set the live key/,
     /^warning: .*Receipts are not signed\. .*openssl rand/,
     /^warning: Redis evicts keys.* noeviction/,
-    /^warning: PENNYBLACK_PUBLIC_URL does not respond.* Check DNS/,
+    /^error: PENNYBLACK_PUBLIC_URL does not respond.* Check DNS/,
   ]);
 });
 
@@ -169,10 +267,7 @@ const archiverCounts = "select archived_count as archived, failed_count as faile
 test("finds wrong roles, limits and settings of the database, a stopped worker and an old backup", async () => {
   const { walletId } = await createTestWallet(db, "0.00");
   await createKey(db.owner, { version: 2, bytes: Buffer.alloc(32, 1) }, { walletId, mode: "live", name: "old" });
-  await db.owner.query(
-    `alter table pb.sweep_watermark disable trigger record_sweep;
-     update pb.sweep_watermark set swept_at = now() - interval '10 minutes'`,
-  );
+  await db.owner.query("update pb.worker_tasks set reported_at = now() - interval '10 minutes'");
   await asSuperuser(
     "alter role pennyblack_ledger reset statement_timeout",
     "alter system set fsync = off",
@@ -182,9 +277,7 @@ test("finds wrong roles, limits and settings of the database, a stopped worker a
     "select pg_reload_conf()",
   );
   await failToArchive();
-  // A stand-in, because a real repository cannot contain a backup from the past.
-  const info = [{ name: "pennyblack", backup: [{ error: false, timestamp: { stop: 1_767_225_600 } }] }];
-  writeFileSync(join(folder, "pgbackrest"), `#!/bin/sh\ncat <<'END'\n${JSON.stringify(info)}\nEND\n`, { mode: 0o755 });
+  writeBackups(folder, 1_767_225_600);
 
   const diagnosis = await runDoctor({
     settings: {
@@ -203,11 +296,23 @@ test("finds wrong roles, limits and settings of the database, a stopped worker a
     /^warning: The role pennyblack_ledger does not have statement_timeout = 5s\. Run npm run migrate/,
     /^error: WAL archiving has failed since .*archiving-fails/,
     /^error: PENNYBLACK_KEY_PEPPERS does not list version 2\. 1 key is rejected.*key-peppers/,
-    /^error: No worker is running: the last activity was at .* npm run worker/,
+    /^error: No worker is running: the last report was at .* npm run worker/,
     /^error: Redis does not respond, .*Start Redis/,
     /^error: The last backup of pennyblack ended at 2026-01-01T00:00:00.*backup-too-old/,
   ]);
   assert.equal(diagnosis.exitCode, 1);
+});
+
+test("finds a worker that crashes, and one whose tasks fail", async () => {
+  await db.owner.query("update pb.worker_tasks set reported_at = now() + interval '1 day'");
+  await db.owner.query("update pb.worker_tasks set succeeded_at = now() - interval '1 hour' where task = 'prune'");
+  await db.owner.query("insert into pb.worker_reports values ($1, now(), now() - interval '1 minute')", [
+    randomUUIDv7(),
+  ]);
+  const { output } = await runDoctor();
+  assert.doesNotMatch(output, /No worker is running/);
+  assert.match(output, /error: Workers crashed 1 times in the last ten minutes\.\n.*worker-not-seen/);
+  assert.match(output, /error: Tasks of the worker have not succeeded in time: prune\.\n.*task-fails/);
 });
 
 test("finds clocks that differ", async () => {

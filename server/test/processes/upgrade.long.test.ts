@@ -1,34 +1,37 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
+import { edgeFiles } from "../../../deploy/edge/edge-config.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { createPool, type Pool } from "../../src/db/pool.ts";
 import { createRoles, grantDatabase, withRole } from "../../src/db/roles.ts";
 import { readSchemaFiles } from "../../src/db/schema-files.ts";
+import { choosePort } from "../../src/dev/choose-port.ts";
 import { formatReport, reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { type LaunchedProcess, launchProcess } from "../attack/fuzz/launch-server.ts";
 import { type DelayedUpstream, startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
 import { until } from "../support/assertions/until.ts";
 import { compileCache } from "../support/services/compile-cache.ts";
 import { superuserUrl } from "../support/services/database.ts";
+import { runHaproxy } from "../support/services/haproxy.ts";
 import { runSql } from "./run-sql.ts";
 
-// A rolling upgrade under load: the previous release serves while this one's schema is applied, both serve side by side,
-// then the previous one stops. No search may fail.
+// A rolling upgrade and a rollback under load, with a folder for each release and a link to the one in use, as in
+// docs/self-hosting.md. Two servers run behind HAProxy and are restarted one after the other. No search may fail.
 //
-// The previous release is the commit that created the baseline. The next one is the working tree with another signature of
-// pb.hold and a changed trigger on pb.wallets, and its schema has to wait 30 s for that table's lock.
+// The previous release is the newest tag, and until there is one a copy of the working tree. The next one is the working tree
+// with another signature of pb.hold and a changed trigger on pb.wallets, and its schema has to wait 30 s for that table's lock.
 
 const root = resolve(import.meta.dirname, "../../..");
 const name = `pb_test_${randomBytes(6).toString("hex")}`;
-const folder = mkdtempSync(join(tmpdir(), "pennyblack-previous-"));
-const nextFolder = mkdtempSync(join(tmpdir(), "pennyblack-next-"));
+const home = mkdtempSync(join(tmpdir(), "pennyblack-releases-"));
+const folders = { previous: join(home, "releases/previous"), next: join(home, "releases/next") };
 const at = Object.assign(new URL(superuserUrl), { pathname: `/${name}` }).href;
 const urls = {
   DATABASE_URL: withRole(at, "ledger"),
@@ -39,7 +42,6 @@ const secrets = {
   PENNYBLACK_SECRET: randomBytes(32).toString("base64"),
   PENNYBLACK_KEY_PEPPERS: `1:${randomBytes(32).toString("base64")}`,
 };
-const previous = findPreviousVersion();
 const nextVersion = readSchemaFiles().version + 1;
 const direct = { PENNYBLACK_DIRECT_DATABASE_URL: withRole(at, "owner") };
 
@@ -51,7 +53,7 @@ const load = { isOn: true };
 before(async () => {
   upstream = await startDelayedUpstream();
   upstream.maxDelayMs = 20;
-  if (previous !== undefined) unpack(previous);
+  writePreviousRelease();
   writeNextRelease();
   const superuser = new pg.Client({ connectionString: superuserUrl });
   await superuser.connect();
@@ -74,29 +76,32 @@ after(async () => {
   await owner.end();
   await upstream.close();
   await runSql(superuserUrl, `drop database ${name} with (force)`);
-  for (const each of [folder, nextFolder]) rmSync(each, { recursive: true });
+  rmSync(home, { recursive: true });
 });
 
-/** The commit that added the baseline, or undefined in a shallow clone. */
-function findPreviousVersion(): string | undefined {
-  const added = git("log", "--diff-filter=A", "--format=%H", "--", "server/migrations/0001_baseline.sql");
-  return added.split("\n").at(-1) || undefined;
+/** Undefined until the first release. */
+function findNewestTag(): string | undefined {
+  const tags = execFileSync("git", ["tag", "--list", "v*", "--sort=-v:refname"], { cwd: root, encoding: "utf8" });
+  return tags.split("\n")[0] || undefined;
 }
 
-function git(...args: string[]): string {
-  return execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
+/** The files of a release, with the packages of the working tree. */
+function writePreviousRelease(): void {
+  const tag = findNewestTag();
+  if (tag === undefined) return copyWorkingTree(folders.previous);
+  mkdirSync(folders.previous, { recursive: true });
+  execFileSync("sh", ["-c", `git archive ${tag} server package.json | tar -x -C "${folders.previous}"`], { cwd: root });
+  symlinkSync(join(root, "node_modules"), join(folders.previous, "node_modules"));
 }
 
-/** The committed files, with the packages of the working tree. */
-function unpack(commit: string): void {
-  execFileSync("sh", ["-c", `git archive ${commit} server package.json | tar -x -C "${folder}"`], { cwd: root });
-  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+function copyWorkingTree(to: string): void {
+  cpSync(join(root, "server"), join(to, "server"), { recursive: true });
+  cpSync(join(root, "package.json"), join(to, "package.json"));
+  symlinkSync(join(root, "node_modules"), join(to, "node_modules"));
 }
 
 function writeNextRelease(): void {
-  cpSync(join(root, "server"), join(nextFolder, "server"), { recursive: true });
-  cpSync(join(root, "package.json"), join(nextFolder, "package.json"));
-  symlinkSync(join(root, "node_modules"), join(nextFolder, "node_modules"));
+  copyWorkingTree(folders.next);
   edit(
     "sql/hold.sql",
     /create or replace function pb\.hold\([^)]*\n(?=\))/,
@@ -116,43 +121,80 @@ begin
 end $drop$;`;
 
 function edit(file: string, pattern: RegExp, replace: (found: string) => string): void {
-  const path = join(nextFolder, "server", file);
+  const path = join(folders.next, "server", file);
   const text = readFileSync(path, "utf8");
   assert.match(text, pattern);
   writeFileSync(path, text.replace(pattern, replace));
 }
 
-/** Starts a server or worker of the release in a folder. */
-async function start(home: string, script: string, settings: Record<string, string>): Promise<LaunchedProcess> {
-  const launched = await launchProcess(join(home, "server/src", script), { ...secrets, ...settings });
-  processes.push(launched);
-  return launched;
+/** Leads the link to a release, as `ln` and `mv --no-target-directory` do. Processes that run are not affected. */
+function useRelease(release: keyof typeof folders): void {
+  symlinkSync(`releases/${release}`, join(home, "link"));
+  renameSync(join(home, "link"), join(home, "current"));
 }
 
-function stop({ process: child, ended }: LaunchedProcess): Promise<number | null> {
+/** Starts a server or worker of the release in use. As systemd does, again if its first connection timed out. */
+async function start(script: string, settings: Record<string, string>): Promise<LaunchedProcess> {
+  for (;;) {
+    try {
+      const launched = await launchProcess(join(home, "current/server/src", script), { ...secrets, ...settings });
+      processes.push(launched);
+      return launched;
+    } catch (error) {
+      if (!String(error).includes("cannot be used (no connection)")) throw error;
+    }
+  }
+}
+
+async function stop({ process: child, ended, output }: LaunchedProcess): Promise<void> {
   child.kill("SIGTERM");
-  return ended;
+  assert.equal(await ended, 0, output());
 }
 
-const startServer = (home: string): Promise<LaunchedProcess> =>
-  start(home, "main.ts", { ...urls, PENNYBLACK_SEARXNG_URL: upstream.url, PENNYBLACK_LOG_LEVEL: "warn" });
-const startWorker = (home: string, settings: Record<string, string>): Promise<LaunchedProcess> =>
-  start(home, "jobs/main.ts", settings);
+/** Servers on two machines have the same ports. */
+const hosts = ["127.0.0.2", "127.0.0.3"] as const;
+const [port, opsPort] = [await choosePort({ host: hosts[0] }), await choosePort({ host: hosts[0] })];
+
+const startServer = (host: string): Promise<LaunchedProcess> =>
+  start("main.ts", {
+    ...urls,
+    HOST: host,
+    PORT: String(port),
+    PENNYBLACK_OPS_HOST: host,
+    PENNYBLACK_OPS_PORT: String(opsPort),
+    PENNYBLACK_TRUSTED_PROXIES: "127.0.0.0/8",
+    PENNYBLACK_SEARXNG_URL: upstream.url,
+    PENNYBLACK_LOG_LEVEL: "warn",
+  });
+const startWorker = (): Promise<LaunchedProcess> =>
+  start("jobs/main.ts", { PENNYBLACK_WORKER_DATABASE_URL: withRole(at, "worker") });
+
+/** HAProxy with the configuration of `npm run edge`. */
+async function startProxy(): Promise<string> {
+  const proxyPort = await choosePort({ host: "127.0.0.1" });
+  const cell = { host: "api.example.com", servers: hosts.map((host) => `${host}:${port}`), opsPort };
+  const files = edgeFiles(
+    { defaultCell: "eu1", cells: { eu1: cell } },
+    { bind: `127.0.0.1:${proxyPort}`, folder: home },
+  );
+  for (const [file, content] of Object.entries(files)) writeFileSync(join(home, file), content);
+  const url = `http://127.0.0.1:${proxyPort}`;
+  await runHaproxy(join(home, "haproxy.cfg"), url);
+  return url;
+}
 
 function adminOfPrevious(...args: string[]): string {
-  return execFileSync(process.execPath, [join(folder, "server/src/admin/main.ts"), ...args], {
+  return execFileSync(process.execPath, [join(folders.previous, "server/src/admin/main.ts"), ...args], {
     env: { ...compileCache, ...urls, ...direct, ...secrets },
     encoding: "utf8",
   });
 }
 
 /** Callers that search continuously and record every failure. */
-function startCallers(key: string, servers: () => readonly string[], callers: number) {
+function startCallers(key: string, url: string, callers: number) {
   const counts = { ok: 0, failures: [] as string[] };
   async function call(): Promise<void> {
     while (load.isOn) {
-      const urls = servers();
-      const url = urls[Math.floor(Math.random() * urls.length)] ?? "";
       try {
         const response = await fetch(`${url}/v1/search`, {
           method: "POST",
@@ -190,62 +232,76 @@ function startCallers(key: string, servers: () => readonly string[], callers: nu
   };
 }
 
-const skip = previous === undefined ? "a shallow clone does not contain the previous release" : false;
-
-test("no search fails and no charge is lost during an upgrade under load", { skip, timeout: 400_000 }, async () => {
+test("no search fails and no charge is lost during an upgrade and a rollback under load", {
+  timeout: 900_000,
+}, async (t) => {
   adminOfPrevious("database", "setup");
   const made = adminOfPrevious("wallet", "create", "--name", "busy", "--balance", "100.00", "--json");
   const { liveKey } = JSON.parse(made) as { liveKey: string };
-  const previous = await startServer(folder);
-  const previousWorker = await startWorker(folder, direct);
-  let servers = [previous.url];
-  const callers = startCallers(liveKey, () => servers, 8);
+  useRelease("previous");
+  const servers = [await startServer(hosts[0]), await startServer(hosts[1])] as const;
+  const worker = await startWorker();
+  const callers = startCallers(liveKey, await startProxy(), 8);
   await callers.more(50);
 
-  // 1. The schema, while the previous release serves and a lock on pb.wallets delays it.
-  const unlock = await lockWallets();
-  const lines: string[] = [];
-  const migrating = migrate(
-    direct.PENNYBLACK_DIRECT_DATABASE_URL,
-    (line) => lines.push(line),
-    join(nextFolder, "server"),
-  );
-  await wait(30_000);
-  assert.deepEqual([lines.length > 0, await hasNewArgument()], [true, false], "the schema waits for the lock");
-  await unlock();
-  assert.equal((await migrating).version, nextVersion);
-  assert.equal(await hasNewArgument(), true);
+  await migrateUnderLoad();
   await callers.more(50);
-  // 2. Both releases side by side, with their workers.
-  const next = await startServer(nextFolder);
-  const nextWorker = await startWorker(nextFolder, { PENNYBLACK_WORKER_DATABASE_URL: withRole(at, "worker") });
-  servers = [previous.url, next.url];
-  await callers.more(100);
+  useRelease("next");
+  const upgraded = await restart(servers[0], hosts[0]);
+  await callers.more(50);
   const retried = [
-    await retryElsewhere(liveKey, previous.url, next.url),
-    await retryElsewhere(liveKey, next.url, previous.url),
+    await retryElsewhere(liveKey, servers[1].url, upgraded.url),
+    await retryElsewhere(liveKey, upgraded.url, servers[1].url),
   ];
-  // 3. The load balancer removes the previous release, which then stops.
-  servers = [next.url];
-  assert.equal(await stop(previous), 0);
-  assert.equal(await stop(previousWorker), 0);
+  const next = [upgraded, await restart(servers[1], hosts[1])] as const;
+  await stop(worker);
+  const nextWorker = await startWorker();
   await callers.more(50);
-  // 4. A rolled-back init job must not revert the functions.
   assert.throws(
     () => adminOfPrevious("database", "setup"),
     new RegExp(`has schema version ${nextVersion}; this release`),
+    "a rolled-back init job must not revert the functions",
   );
 
+  useRelease("previous");
+  for (const [index, server] of next.entries()) {
+    await restart(server, hosts[index] ?? "");
+    await callers.more(50);
+  }
+  await stop(nextWorker);
+  await startWorker();
+  await callers.more(50);
+
   const { ok, failures } = await callers.stop();
+  t.diagnostic(`${ok} searches answered, ${failures.length} failed`);
   assert.deepEqual(failures, []);
-  assert.deepEqual([await stop(next), await stop(nextWorker)], [0, 0]);
   const report = await reconcile(owner);
   assert.ok(report.isClean, formatReport(report));
   const { rows } = await owner.query<{ spent: bigint }>("select sum(debited_micros)::bigint as spent from pb.wallets");
   assert.equal(rows[0]?.spent, BigInt(ok + retried.length) * 10_000n);
 });
 
-/** A search on one release is free when it is retried on the other, whose fingerprints differ. */
+/** Replaces a server by one of the release in use, on the same address. */
+async function restart(server: LaunchedProcess, host: string): Promise<LaunchedProcess> {
+  await stop(server);
+  return await startServer(host);
+}
+
+/** The schema of the next release, while a lock on pb.wallets delays it. */
+async function migrateUnderLoad(): Promise<void> {
+  const unlock = await lockWallets();
+  const lines: string[] = [];
+  const migrating = migrate(direct.PENNYBLACK_DIRECT_DATABASE_URL, (line) => lines.push(line), {
+    folder: join(folders.next, "server"),
+  });
+  await wait(30_000);
+  assert.deepEqual([lines.length > 0, await hasNewArgument()], [true, false], "the schema waits for the lock");
+  await unlock();
+  assert.equal((await migrating).version, nextVersion);
+  assert.equal(await hasNewArgument(), true);
+}
+
+/** A search on one release is free when it is retried on the other. */
 async function retryElsewhere(key: string, firstUrl: string, secondUrl: string): Promise<void> {
   const idempotencyKey = randomUUID();
   const search = async (url: string): Promise<unknown[]> => {

@@ -108,7 +108,7 @@ async function sweptSecondsAgo(): Promise<number> {
 const day = (ago: number): string => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
 
 async function seedMargin(walletId: string): Promise<void> {
-  const row = { cost_micros: 0, revenue_micros: 0 };
+  const row = { cost_micros: 0, paid_cost_micros: 0, revenue_micros: 0 };
   await db.ledger.query("select pb.write_tally($1, 1, '[]', $2, $3)", [
     randomUUIDv7(),
     JSON.stringify([
@@ -123,7 +123,16 @@ async function seedMargin(walletId: string): Promise<void> {
         revenue_micros: 900_000,
       },
       { ...row, day: day(0), provider: "brave", outcome: "timeout", calls: 10 },
-      { ...row, day: day(1), provider: "exa", outcome: "ok", calls: 1, cost_micros: 17_000, revenue_micros: 10_000 },
+      {
+        ...row,
+        day: day(1),
+        provider: "exa",
+        outcome: "ok",
+        calls: 1,
+        cost_micros: 17_000,
+        paid_cost_micros: 17_000,
+        revenue_micros: 10_000,
+      },
       { ...row, day: day(1), provider: "exa", outcome: "aborted", calls: 1 },
       { ...row, day: day(40), provider: "brave", outcome: "ok", calls: 5 },
     ]),

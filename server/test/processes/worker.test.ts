@@ -159,19 +159,22 @@ test("only expired idempotency claims and runs are pruned", async () => {
   await db.owner.query("update pb.idempotency set claimed_at = claimed_at - interval '24 hours' where search_id = $1", [
     old?.searchId,
   ]);
-  for (const table of ["run_budgets", "test_run_budgets"])
-    await db.owner.query(
-      `update pb.${table} set expires_at = expires_at - case name when 'old' then 62 else 59 end * interval '1 minute'`,
-    );
+  await db.owner.query(
+    "update pb.budget_windows set resets_at = resets_at - case subject when 'old' then 62 else 59 end * interval '1 minute'",
+  );
   const worker = await startWorker(db);
   await addJob(db, "prune");
   await until("rows are pruned", async () => worker.logged().includes("pruned expired rows"));
   const claims = await db.owner.query("select search_id from pb.idempotency where wallet_id = $1", [walletId]);
   assert.deepEqual(claims.rows, [{ search_id: items[1]?.searchId }]);
-  for (const table of ["run_budgets", "test_run_budgets"]) {
-    const runs = await db.owner.query(`select name from pb.${table} where wallet_id = $1`, [walletId]);
-    assert.deepEqual(runs.rows, [{ name: "young" }], table);
-  }
+  const runs = await db.owner.query(
+    "select mode, subject as name from pb.budget_windows where wallet_id = $1 order by mode",
+    [walletId],
+  );
+  assert.deepEqual(runs.rows, [
+    { mode: "live", name: "young" },
+    { mode: "test", name: "young" },
+  ]);
   await worker.stop();
 });
 
@@ -190,6 +193,6 @@ test("a worker refuses to run as the owner of the ledger", async () => {
   const asOwner = startWorker(db, { PENNYBLACK_WORKER_DATABASE_URL: db.ownerUrl });
   await assert.rejects(
     asOwner,
-    /The worker must not connect as this role: pennyblack_owner owns the ledger's schema\./,
+    /PENNYBLACK_WORKER_DATABASE_URL must not connect as this role: pennyblack_owner owns the ledger's schema\./,
   );
 });

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { ReferenceExample } from "../../src/http/reference-example.ts";
+import type { ReferenceExample } from "../../src/api-docs/reference-example.ts";
 import { seedSignedLedger } from "../evidence/seed-ledger.ts";
 import { fakeKey, startFakeStripe } from "../support/payments/fake-stripe.ts";
 import { replaceConstants } from "../support/replace-constants.ts";
@@ -26,7 +26,7 @@ export interface ReferenceServer {
   close: () => Promise<void>;
 }
 
-export const examplesFile = new URL("../../src/http/reference-examples.json", import.meta.url);
+export const examplesFile = new URL("../../src/api-docs/reference-examples.json", import.meta.url);
 
 /** Requests whose values make a better example than those of tenant-requests.ts. */
 const requests: Record<string, TenantRequest> = {

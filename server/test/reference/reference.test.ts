@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { resolveReferences } from "../../src/http/resolve-references.ts";
+import { resolveReferences } from "../../src/api-docs/resolve-references.ts";
 import { installPacked } from "../support/docs/packed-packages.ts";
 import { parseCodeBlocks } from "../support/docs/read-code-blocks.ts";
-import { faultOf } from "../support/docs/run-code-block.ts";
+import { faultOf, openSamples } from "../support/docs/run-code-block.ts";
 import { readExamples, startReferenceServer } from "./reference-server.ts";
 
 // The examples of docs/reference.md are what the server returns, match openapi.json, and the samples beside them run.
@@ -18,9 +18,11 @@ const document = resolveReferences((await server.request("/openapi.json")).body)
 const installed = installPacked();
 // Without this, curl exits with 0 for a 402.
 writeFileSync(join(installed.folder, ".curlrc"), "fail-with-body\n");
+const scripts = openSamples(installed.folder);
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
 after(async () => {
+  scripts.close();
   installed.remove();
   await close();
 });
@@ -95,7 +97,7 @@ for (const operation of operations) {
           PENNYBLACK_API_KEY: key || "none",
           PENNYBLACK_MANAGEMENT_KEY: key,
         };
-        const fault = await faultOf({ ...sample, text }, { folder: installed.folder, caller, operator: {} });
+        const fault = await faultOf({ ...sample, text }, { folder: installed.folder, scripts, caller, operator: {} });
         assert.equal(fault, undefined, `${sample.language}: ${fault}\n${text}`);
       }),
     );

@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { formatJson } from "../../src/http/format-json.ts";
-import type { ReferenceExample } from "../../src/http/reference-example.ts";
+import { formatJson } from "../../src/api-docs/format-json.ts";
+import type { ReferenceExample } from "../../src/api-docs/reference-example.ts";
 import { examplesFile, startReferenceServer } from "./reference-server.ts";
 
 // npm run docs:examples: records the examples of docs/reference.md. Needs the PostgreSQL and Redis of the tests.

@@ -27,7 +27,7 @@ const moneyTables = [
   "adjustments",
   "approval_limit",
   "openings",
-  "budget_openings",
+  "window_openings",
   "top_ups",
   "trials",
   "trial_terms",
@@ -52,8 +52,17 @@ const purposes: Record<(typeof servingRoles)[number], string[]> = {
   ],
   // Opens an account with the trial credit of pb.trial_terms.
   [roles.people]: ["open_own_account"],
-  // Expires holds, closes and signs hours, creates empty partitions and deletes old test searches, which cost nothing.
-  [roles.worker]: ["sweep", "prepare_hour", "close_hour", "sign_hour", "make_partitions", "delete_test_searches"],
+  // Expires holds, closes and signs hours, creates empty partitions and deletes old test searches, which cost nothing, and windows
+  // that have ended.
+  [roles.worker]: [
+    "sweep",
+    "prepare_hour",
+    "close_hour",
+    "sign_hour",
+    "make_partitions",
+    "delete_test_searches",
+    "delete_ended_windows",
+  ],
 };
 
 let database: TestDatabase;
@@ -89,11 +98,12 @@ test("the role for sign-in cannot choose the amount or number of trial credits",
   ]);
   const open = async (): Promise<bigint | undefined> => {
     const walletId = randomUUIDv7();
-    // The signature of the previous release, which names both.
-    const { rows } = await database.people.query(
-      "select pb.open_own_account($1, 'x', 'x', $2, $3, 1000000000000, 1000000, $4) as outcome",
-      [session, walletId, randomBytes(32), randomUUIDv7()],
-    );
+    const { rows } = await database.people.query("select pb.open_own_account($1, 'x', 'x', $2, $3, $4) as outcome", [
+      session,
+      walletId,
+      randomBytes(32),
+      randomUUIDv7(),
+    ]);
     assert.deepEqual(rows, [{ outcome: "done" }]);
     return creditedTo(walletId);
   };

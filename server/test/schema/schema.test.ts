@@ -84,7 +84,7 @@ test("every trigger and policy of the database is in server/sql", async () => {
 
 test("applying every file of server/sql again changes nothing", { skip: cannotDump }, async () => {
   const before = dumpSchema(database.superuserUrl);
-  await database.owner.query("update pb.schema_objects set checksum = ''");
+  await database.owner.query("update pb.schema_objects set checksum = '' where name not like 'migrations/%'");
   await migrate(database.ownerUrl, () => undefined);
   assert.equal(dumpSchema(database.superuserUrl), before);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { resolveReferences } from "../../src/http/resolve-references.ts";
+import { resolveReferences } from "../../src/api-docs/resolve-references.ts";
 import { personProblems, problemCodes, problemRow } from "../../src/problems/problems.ts";
 import { createFixture } from "../fixture.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";

@@ -50,10 +50,11 @@ async function startSearch(key: string, ...lines: string[]) {
 
 /** A search whose upstream has answered and whose capture waits for the wallet's lock. */
 async function startCaptureBehindLock(wallet: TestWallet, ...lines: string[]) {
-  await upstream.behave("slow_headers", { everyMs: 2_000 });
+  await upstream.behave("ok_when_released");
   const connection = await startSearch(wallet.live, ...lines);
   await until("the upstream is called", () => upstream.requests.length === 1);
   const lock = await lockWallet(db, wallet);
+  upstream.release();
   await until("the capture waits for the lock", async () => (await lock.waiting()) > 0);
   return { connection, lock };
 }
@@ -70,10 +71,11 @@ test("a 200 is charged exactly once and has one entry for its Request-Id", async
 
 test("the price is held, not charged, while the upstream is called", async () => {
   const wallet = await createWallet("0.05");
-  await upstream.behave("slow_headers", { everyMs: 2_000 });
+  await upstream.behave("ok_when_released");
   const running = server.search(wallet.live, question);
   await until("the upstream is called", () => upstream.requests.length === 1);
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.05", held: "0.01" });
+  upstream.release();
   assert.equal((await running).status, 200);
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.04", held: "0.00" });
 });
@@ -171,10 +173,11 @@ test("a capture whose outcome is unknown after 30 s closes the connection withou
 
 test("a hold that expired before its capture returns 503 without a charge, and the loss is counted", async () => {
   const wallet = await createWallet("0.05");
-  await upstream.behave("slow_headers", { everyMs: 2_000 });
+  await upstream.behave("ok_when_released");
   const running = server.search(wallet.live, question);
   await until("the upstream is called", () => upstream.requests.length === 1);
   await db.owner.query("update pb.searches set expires_at = clock_timestamp() where wallet_id = $1", [wallet.walletId]);
+  upstream.release();
   const { status, body } = await running;
   assert.deepEqual([status, body.code, body.charged], [503, "ledger_unavailable", false]);
   assert.equal((await server.readMoney(wallet.management)).balance, "0.05");

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createFixture } from "../fixture.ts";
 import { assertProblem } from "../support/assertions/assert-response.ts";
 import { pluck } from "../support/assertions/pluck.ts";
-import { seedBudget } from "../support/data/seed-wallet.ts";
+import { seedKeyLimits } from "../support/data/seed-wallet.ts";
 import { createTestKey, type Reply, type TestWallet } from "../support/services/server.ts";
 
 // Run and key budgets as callers see them in the response headers, and their rehearsal with play money.
@@ -21,8 +21,8 @@ async function createBudgetedKey(
   limits: { total?: bigint; day?: bigint; month?: bigint },
   mode: "live" | "test" = "live",
 ): Promise<string> {
-  const budgetId = await seedBudget(db.owner, wallet.walletId, limits, mode);
-  return (await createTestKey(db, { walletId: wallet.walletId, mode, budgetId })).key;
+  const limitsId = await seedKeyLimits(db.owner, wallet.walletId, limits, mode);
+  return (await createTestKey(db, { walletId: wallet.walletId, mode, limitsId })).key;
 }
 
 async function readRun(wallet: TestWallet, name: string): Promise<string | undefined> {
@@ -214,9 +214,9 @@ test("a key cannot have the budget of a key of another mode", async () => {
     ["live", "test"],
     ["test", "live"],
   ] as const) {
-    const budgetId = await seedBudget(db.owner, wallet.walletId, { total: 10_000n }, mode);
-    await assert.rejects(createTestKey(db, { walletId: wallet.walletId, mode: other, budgetId }), {
-      constraint: "key_budget_of_same_wallet_and_mode",
+    const limitsId = await seedKeyLimits(db.owner, wallet.walletId, { total: 10_000n }, mode);
+    await assert.rejects(createTestKey(db, { walletId: wallet.walletId, mode: other, limitsId }), {
+      constraint: "key_limits_of_same_wallet_and_mode",
     });
   }
 });

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { createKey, revokeKey } from "../../src/keys/keys.ts";
 import { createFixture } from "../fixture.ts";
-import { seedBudget } from "../support/data/seed-wallet.ts";
+import { seedKeyLimits } from "../support/data/seed-wallet.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import { createTestKey, testPepper } from "../support/services/server.ts";
 
@@ -198,8 +198,8 @@ test("a spent key budget returns 403 with its limit, amount spent and reset time
     [{ day: 10_000n }, /^\d{4}-\d\d-\d\dT00:00:00.000Z$/],
     [{ month: 10_000n }, /^\d{4}-\d\d-01T00:00:00.000Z$/],
   ] as const) {
-    const budgetId = await seedBudget(db.owner, wallet.walletId, limits);
-    const { key } = await createTestKey(db, { walletId: wallet.walletId, budgetId });
+    const limitsId = await seedKeyLimits(db.owner, wallet.walletId, limits);
+    const { key } = await createTestKey(db, { walletId: wallet.walletId, limitsId });
     assert.equal((await server.search(key, question)).status, 200);
     const { status, body } = await server.search(key, question);
     assert.equal(status, 403);
@@ -228,8 +228,8 @@ test("a spent run budget returns 403, keeps its first max, and is shared by all 
 });
 
 test("a failed search does not count against budgets", async () => {
-  const budgetId = await seedBudget(db.owner, wallet.walletId, { total: 10_000n });
-  const { key } = await createTestKey(db, { walletId: wallet.walletId, budgetId });
+  const limitsId = await seedKeyLimits(db.owner, wallet.walletId, { total: 10_000n });
+  const { key } = await createTestKey(db, { walletId: wallet.walletId, limitsId });
   const run = { "search-run": "once; max=0.01" };
   await upstream.behave("status_503");
   assert.equal((await server.search(key, question, run)).status, 503);

@@ -37,7 +37,7 @@ test("every metric except five details is on the dashboard or in an alert", () =
   const unseen = (Object.keys(metricTable) as MetricName[]).filter((name) => !shown.includes(name));
   assert.deepEqual(unseen, [
     "pennyblack_upstream_cost_micro_usd",
-    "pennyblack_lens_faults",
+    "pennyblack_reload_faults",
     "pennyblack_expired_holds",
     "pennyblack_usage_corrections",
     "pennyblack_wal_archive_failures",

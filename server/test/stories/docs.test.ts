@@ -8,7 +8,7 @@ import { createFixture } from "../fixture.ts";
 import { linkVendorClients } from "../support/clients/vendor-clients.ts";
 import { installPacked } from "../support/docs/packed-packages.ts";
 import { parseCodeBlocks } from "../support/docs/read-code-blocks.ts";
-import { type Bench, faultOf } from "../support/docs/run-code-block.ts";
+import { type Bench, faultOf, openSamples } from "../support/docs/run-code-block.ts";
 import { testEnvironment } from "../support/services/server.ts";
 
 // Runs every code block of the docs against a real server. A block that cannot run states the reason and is listed below.
@@ -26,14 +26,15 @@ linkVendorClients(installed.folder);
 // Without this, curl exits with 0 for a 402.
 writeFileSync(join(installed.folder, ".curlrc"), "fail-with-body\n");
 
+const python = { PYTHONPATH: resolve(docs, "../clients/python/src"), PYTHONDONTWRITEBYTECODE: "1" };
 const bench: Bench = {
   folder: installed.folder,
+  scripts: openSamples(installed.folder, python),
   caller: {
+    ...python,
     PENNYBLACK_URL: server.url,
     PENNYBLACK_API_KEY: wallet.test,
     PENNYBLACK_MANAGEMENT_KEY: wallet.management,
-    PYTHONPATH: resolve(docs, "../clients/python/src"),
-    PYTHONDONTWRITEBYTECODE: "1",
     TAVILY_API_BASE: `${server.url}/compat/tavily`,
     TAVILY_API_KEY: wallet.test,
     PERPLEXITY_BASE_URL: `${server.url}/compat/perplexity`,
@@ -44,7 +45,10 @@ const bench: Bench = {
   operator: { ...testEnvironment(db), PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl },
 };
 
-after(() => installed.remove());
+after(() => {
+  bench.scripts.close();
+  installed.remove();
+});
 
 for (const page of pagesRunHere) {
   const text = readFileSync(join(docs, page), "utf8");
@@ -67,7 +71,7 @@ test("every block that is not run states the reason", () => {
     "needs a model",
     "runs in the foreground; server/test/processes/dev.test.ts starts it",
     "uses your own base URL and key",
-    "needs a registry; server/test/stories/release.test.ts installs the same packages",
+    "needs a registry; server/test/stories/release.long.test.ts installs the same packages",
     ...Array<string>(2).fill("server/test/processes/backup.long.test.ts runs it on its own cluster"),
     "needs systemd; server/test/processes/backup.long.test.ts runs the same command without it",
     "needs root and systemd; server/test/processes/backup.long.test.ts uses the same files with its own folders",
@@ -82,8 +86,7 @@ test("every block that is not run states the reason", () => {
     'needs Docker; "npm run image -- compose" runs it with podman-compose where images are available',
     "needs Docker and a registry; deploy/image/image.long.test.ts checks the same build made with buildah",
     "needs a cluster; deploy/helm/chart.test.ts checks what it would create",
-    "needs systemd and root; deploy/systemd/install.long.test.ts follows it with its own PostgreSQL and folders",
-    "needs the settings of an installation with systemd",
+    ...Array<string>(7).fill("needs systemd and root; deploy/systemd/follow-install.sh runs it in a new Debian"),
     "needs a payment processor; server/test/stories runs it against a Stripe stub",
   ]);
   assert.ok(blocks.filter(({ language }) => /^(?:sh|ts|python)$/.test(language)).length - reasons.length >= 20);

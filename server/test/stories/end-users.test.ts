@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { rollUpUsage } from "../../src/usage/roll-up.ts";
+import { deleteEndedWindows, deleteOldEndUsers } from "../../src/wallet/upkeep/prune.ts";
 import { resealEndUserKeys } from "../../src/wallet/wallet.ts";
 import { createFixture } from "../fixture.ts";
 import { assertProblem } from "../support/assertions/assert-response.ts";
 import { countBy } from "../support/assertions/count-by.ts";
 import { until } from "../support/assertions/until.ts";
+import { replaceConstants } from "../support/replace-constants.ts";
 import { type Reply, testSecrets } from "../support/services/server.ts";
 
 // End users: the ids in Search-For, usage by end user, and limits per end user.
@@ -191,7 +193,7 @@ test("a key with a limit refuses searches without Search-For until the limit is 
   const change = async (changes: object) =>
     (await server.manage(wallet.management, "PATCH", `/v1/keys/${id}`, changes)).body;
   const { budget, end_user_limit } = await change({ budget: { total: "1.00" } });
-  assert.deepEqual([budget.total.limit, budget.total.spent], ["1.00", "0.01"]);
+  assert.deepEqual([budget.total.limit, budget.total.spent], ["1.00", "0.00"]);
   assert.deepEqual(end_user_limit, { amount: "0.01", period: "day" });
   assert.equal((await searchFor(key, "ada")).body.code, "end_user_budget_spent");
   assert.equal((await change({ end_user_limit: { amount: "0.02", period: "day" } })).budget.total.limit, "1.00");
@@ -219,8 +221,30 @@ test("test keys spend play money against the limit, apart from live keys", async
   assert.equal(assertProblem(rehearsed, "end_user_budget_spent")["limit"], "0.10");
 });
 
-test("limits that were reset and old usage are deleted", async () => {
-  await db.owner.query("update pb.end_user_budgets set resets_at = resets_at - interval '40 days'");
+test("test keys of a wallet name a limited number of end users per day, and live keys any number", async (t) => {
+  const limited = await startServer(replaceConstants({ testEndUsersPerDay: 2 }), t);
+  const owner = await createWallet("1.00");
+  const { key = "" } = await createKey(null, "test", owner);
+  const search = (by: string, id: string): Promise<Reply> => limited.search(by, question, { "search-for": id });
+  for (const id of ["ada", "bob", "ada"]) assert.equal((await search(owner.test, id)).status, 200);
+  const rejected = await search(key, "eve");
+  const { exceeded } = assertProblem(rejected, "rate_limited");
+  const { limit, max, window_seconds: seconds } = exceeded as Record<string, unknown>;
+  assert.deepEqual([limit, max, seconds], ["wallet_test_end_users", 2, 86_400]);
+  assert.equal((await search(key, "bob")).status, 200);
+  for (const id of ["ada", "bob", "eve"]) assert.equal((await search(owner.live, id)).status, 200);
+  assert.deepEqual((await usage("group=end_user", owner.management)).toSorted(), [
+    "live 1 0.01",
+    "live 1 0.01",
+    "live 1 0.01",
+    "test 2 0.00",
+    "test 2 0.00",
+  ]);
+});
+
+test("windows that have ended and old usage are deleted", async () => {
+  await db.owner.query("update pb.budget_windows set resets_at = resets_at - interval '40 days'");
+  await db.owner.query("update pb.budgets set archived_at = archived_at - interval '2 hours'");
   const { key = "" } = await createKey({ amount: "0.01", period: "day" });
   assert.equal((await searchFor(key, "ada")).status, 200);
   await db.owner.query(
@@ -228,8 +252,10 @@ test("limits that were reset and old usage are deleted", async () => {
   );
   const left = async (table: string) => (await db.owner.query(`select from pb.${table}`)).rowCount;
   const usageRows = (await left("usage_end_users")) ?? 0;
-  const { rows } = await db.worker.query<{ deleted: number }>("select pb.delete_old_end_users(1000) as deleted");
-  assert.equal(await left("end_user_budgets"), 1);
+  const windows = (await left("budget_windows")) ?? 0;
+  assert.equal(await deleteEndedWindows(db.worker, 1_000), windows - 1);
+  assert.equal(await left("budget_windows"), 1);
+  assert.equal(await left("budgets where archived_at is not null"), 0);
+  assert.equal(await deleteOldEndUsers(db.worker, 1_000), usageRows / 2);
   assert.equal(await left("usage_end_users"), usageRows / 2);
-  assert.ok((rows[0]?.deleted ?? 0) > usageRows / 2);
 });

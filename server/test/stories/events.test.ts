@@ -8,7 +8,7 @@ import { captureBatch, holdBatch, releaseBatch, topUpBatch } from "../../src/wal
 import { deleteOldEvents } from "../../src/webhooks/webhooks.ts";
 import { createDatabase } from "../fixture.ts";
 import { pluck } from "../support/assertions/pluck.ts";
-import { seedBudget, seedKey, seedWallet } from "../support/data/seed-wallet.ts";
+import { seedKey, seedKeyLimits, seedWallet, windowOf } from "../support/data/seed-wallet.ts";
 
 const db = await createDatabase();
 
@@ -229,10 +229,10 @@ test("creating, revoking and rotating a key emit one event each", async () => {
 test("a key's budget that cannot pay for another search emits one event per hour", async () => {
   const { walletId } = await seedWallet(db.owner, { credit: 100n * priceMicros });
   for (const period of ["total", "day", "month"] as const) {
-    const budgetId = await seedBudget(db.owner, walletId, { [period]: 25_000n });
-    const keyId = await seedKey(db.owner, walletId, { budgetId });
+    const limitsId = await seedKeyLimits(db.owner, walletId, { [period]: 25_000n });
+    const keyId = await seedKey(db.owner, walletId, { limitsId });
     const ofBudget = async (): Promise<Event[]> =>
-      (await alertsOf(walletId)).filter(({ data }) => data["budget_id"] === budgetId);
+      (await alertsOf(walletId)).filter(({ data }) => data["period"] === period);
     await search(db.ledger, { walletId, keyId });
     assert.deepEqual(await ofBudget(), []);
     await search(db.ledger, { walletId, keyId });
@@ -246,11 +246,7 @@ test("a key's budget that cannot pay for another search emits one event per hour
 
     // Released holds bring the budget below its limit again.
     for (let times = 0; times < 5; times += 1) {
-      await db.owner.query(
-        `update pb.key_budgets set total_spent_micros = 10000, day_spent_micros = 10000, month_spent_micros = 10000
-         where id = $1`,
-        [budgetId],
-      );
+      await db.owner.query(`update pb.budget_windows set spent_micros = 10000 where ${windowOf(limitsId, period)}`);
       await search(db.ledger, { walletId, keyId });
     }
     assert.deepEqual(pluck(await ofBudget(), "isLate"), [false, true]);
@@ -259,11 +255,11 @@ test("a key's budget that cannot pay for another search emits one event per hour
 
 test("a spent budget of a test key emits no event", async () => {
   const { walletId } = await seedWallet(db.owner);
-  const budgetId = await seedBudget(db.owner, walletId, { total: 10_000n }, "test");
-  await search(db.ledger, { walletId, keyId: await seedKey(db.owner, walletId, { mode: "test", budgetId }) });
-  const { rows } = await db.owner.query("select total_spent_micros as spent from pb.key_budgets where id = $1", [
-    budgetId,
-  ]);
+  const limitsId = await seedKeyLimits(db.owner, walletId, { total: 10_000n }, "test");
+  await search(db.ledger, { walletId, keyId: await seedKey(db.owner, walletId, { mode: "test", limitsId }) });
+  const { rows } = await db.owner.query(
+    `select spent_micros as spent from pb.budget_windows where ${windowOf(limitsId, "total")}`,
+  );
   assert.deepEqual(rows, [{ spent: 10_000n }]);
   assert.deepEqual(await alertsOf(walletId), []);
 });

@@ -122,10 +122,11 @@ async function sendHalf(path: string, headers: string[], bytes = 100): Promise<R
 
 /** Adds half-sent requests until a whole one is rejected. Returns its response, and a function that ends the others. */
 async function sendHalvesUntilRejected(path: string, headers: string[], sendWhole: () => Promise<Reply>) {
+  const bytes = 20_000;
   const connections: RawConnection[] = [];
   let reply: Reply | undefined;
   await until("a request is rejected", async () => {
-    connections.push(await sendHalf(path, headers));
+    connections.push(await sendHalf(path, headers, bytes));
     reply = await sendWhole();
     return reply.status !== 200;
   });
@@ -171,11 +172,32 @@ test("a payment webhook without a well-formed, fresh signature is rejected befor
   }
 });
 
-test("half-sent webhooks with a fresh signature occupy only their own slots, and free them", async () => {
+const deliverSmall = () =>
+  small.request("/v1/payments/stripe/webhook", {
+    method: "POST",
+    ...signEvent({ id: "evt_2", type: "x" }, webhookSecret),
+  });
+
+test("half-sent webhooks of up to 16 KiB occupy no slot", async () => {
+  const halves: RawConnection[] = [];
+  for (let time = 0; time < 12; time += 1) {
+    halves.push(await sendHalf("/v1/payments/stripe/webhook", [freshSignature()]));
+    assert.equal((await deliverSmall()).status, 200);
+  }
+  const [first] = halves;
+  first?.write(" ");
+  assert.equal((await first?.answer())?.status, 400, "its signature does not match");
+  for (const { socket } of halves) socket.destroy();
+});
+
+test("half-sent large webhooks with a fresh signature occupy only their own slots, and free them", async () => {
   const wallet = await createTestWallet(db, "1.00");
   const path = "/v1/payments/stripe/webhook";
   const deliver = () =>
-    small.request(path, { method: "POST", ...signEvent({ id: "evt_1", type: "x" }, webhookSecret) });
+    small.request(path, {
+      method: "POST",
+      ...signEvent({ id: "evt_1", type: "x", padding: "x".repeat(20_000) }, webhookSecret),
+    });
   const { rejected, end } = await sendHalvesUntilRejected(path, [freshSignature()], deliver);
   assert.deepEqual(exceededOf(rejected), {
     limit: "network_share",
@@ -183,6 +205,7 @@ test("half-sent webhooks with a fresh signature occupy only their own slots, and
     max: 4,
     retry_after_seconds: 2,
   });
+  assert.equal((await deliverSmall()).status, 200, "small events are received without a slot");
   assert.equal((await small.search(wallet.live, question)).status, 200);
   assert.equal((await small.request("/v1/lenses")).status, 200, "public pages have slots of their own");
   end();
@@ -219,6 +242,27 @@ test("look-ups of unknown keys wait in slots of their own, and a key that worked
   lock.release();
   await Promise.all(waiting);
   assert.equal((await small.search(last.live, question)).status, 200);
+});
+
+test("callers of one network whose keys are not cached wait for a look-up and are not rejected", async () => {
+  // Ten slots for look-ups, of which one network can occupy five.
+  const cold = await startTestServer(db, {
+    ...settings,
+    ...replaceConstants({ maxInFlight: 200, lookUpWaitMs: 600_000 }),
+  });
+  try {
+    const keys: string[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      const { walletId } = await createTestWallet(db, "0.01");
+      for (let index = 0; index < 29; index += 1)
+        keys.push((await createTestKey(db, { walletId, mode: "live", name: `key ${index}` })).key);
+    }
+    // An empty body is rejected after the key is known.
+    const replies = await Promise.all(keys.map((key) => cold.search(key, {})));
+    assert.deepEqual([...new Set(replies.map(({ body }) => body.code))], ["invalid_request"]);
+  } finally {
+    await cold.close();
+  }
 });
 
 test("rejections are counted by the limit that was exceeded", async () => {

@@ -40,12 +40,9 @@ async function age(wallet: TestWallet, interval: string): Promise<void> {
   ]);
 }
 
-async function startSlowSearch(
-  key: string,
-  headers: Record<string, string>,
-  everyMs: number,
-): Promise<Promise<Reply>[]> {
-  await upstream.behave("slow_headers", { everyMs });
+/** A search that the upstream answers when `upstream.release` is called. */
+async function startSearch(key: string, headers: Record<string, string>): Promise<Promise<Reply>[]> {
+  await upstream.behave("ok_when_released");
   upstream.requests.length = 0;
   const running = server.search(key, question, headers);
   await until("the upstream is called", () => upstream.requests.length === 1);
@@ -93,7 +90,7 @@ test("another query, n or category with the same key returns 422 without a charg
 test("a retry while the first is in flight returns 409 with Retry-After, and later a replay", async () => {
   const wallet = await createWallet("0.05");
   const headers = idempotencyKey();
-  const [running] = await startSlowSearch(wallet.live, headers, 300);
+  const [running] = await startSearch(wallet.live, headers);
   const second = await server.search(wallet.live, question, headers);
   assert.deepEqual(
     [second.status, second.body.code, second.headers.get("retry-after")],
@@ -101,6 +98,7 @@ test("a retry while the first is in flight returns 409 with Retry-After, and lat
   );
   // Another body is a conflict, even while the first is in flight.
   assert.equal((await server.search(wallet.live, { query: "dogs" }, headers)).status, 422);
+  upstream.release();
   const first = await running;
   assert.ok(first);
   assertReplayOf(first, await server.search(wallet.live, question, headers));
@@ -176,12 +174,13 @@ test("a paid answer can be fetched again with an empty wallet and from another s
 test("a claim whose search has not finished after 15 s is taken over, and one of the two is charged", async () => {
   const wallet = await createWallet("0.01");
   const headers = idempotencyKey();
-  const [stalled] = await startSlowSearch(wallet.live, headers, 700);
+  const [stalled] = await startSearch(wallet.live, headers);
   await age(wallet, "14 seconds");
   assert.equal((await server.search(wallet.live, question, headers)).status, 409);
   await age(wallet, "1 second");
   const taken = await server.search(wallet.live, question, headers);
   assert.deepEqual([taken.status, taken.headers.get("wallet-charge")], [200, "0.01;currency=usd"]);
+  upstream.release();
   const late = await stalled;
   assert.deepEqual(
     [late?.status, late?.body.code, late?.headers.get("wallet-charge")],

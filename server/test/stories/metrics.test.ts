@@ -157,8 +157,10 @@ test("every series matches the table of metrics, and every metric of the table i
   );
   const seen = new Set([...ofServer, ...ofWorker].map(({ name }) => name.replace(/_(?:bucket|sum|count)$/, "")));
   const unseen = (Object.keys(metricTable) as MetricName[]).filter((name) => !seen.has(exposedName(name)));
-  // These need a replica or an archive; see server/src/db/replicas.test.ts and server/test/processes/backup.long.test.ts.
+  // These need an OpenID Connect provider, a replica or an archive; see watch.test.ts, server/src/db/replicas.test.ts and
+  // server/test/processes/backup.long.test.ts.
   assert.deepEqual(unseen, [
+    "pennyblack_oidc_provider_up",
     "pennyblack_replica_lag_bytes",
     "pennyblack_wal_archived_timestamp_seconds",
     "pennyblack_wal_archive_failed_timestamp_seconds",

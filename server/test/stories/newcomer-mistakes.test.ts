@@ -71,8 +71,8 @@ test("none of these mistakes was charged or reached an upstream", async () => {
 
 test("Rank-Explain accepts 1 and true", async () => {
   for (const value of ["1", "true", "True"]) {
-    const { headers } = await server.search(testKey, { query: "cats" }, { "rank-explain": value });
-    assert.ok(headers.has("rank-explain"), value);
+    const { status, headers, text } = await server.search(testKey, { query: "cats" }, { "rank-explain": value });
+    assert.deepEqual([status, headers.has("rank-explain")], [200, true], `${value}: ${text}`);
   }
   for (const value of ["0", "false"]) {
     const { status, headers } = await server.search(testKey, { query: "cats" }, { "rank-explain": value });

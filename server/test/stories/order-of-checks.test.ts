@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { revokeKey } from "../../src/keys/keys.ts";
 import { createFixture } from "../fixture.ts";
-import { seedBudget } from "../support/data/seed-wallet.ts";
+import { seedKeyLimits } from "../support/data/seed-wallet.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import { createTestKey } from "../support/services/server.ts";
 
@@ -124,8 +124,8 @@ test("checks the Idempotency-Key before the balance", async () => {
 
 test("checks the balance (402), then the key's budget, then the run's budget (403), then calls the upstream", async () => {
   const capped = async (wallet: string) => {
-    const budgetId = await seedBudget(db.owner, wallet, { total: 0n });
-    return (await createTestKey(db, { walletId: wallet, budgetId })).key;
+    const limitsId = await seedKeyLimits(db.owner, wallet, { total: 0n });
+    return (await createTestKey(db, { walletId: wallet, limitsId })).key;
   };
   const lines = ["Search-Run: spent; max=0.01"];
   await upstream.behave("ok");

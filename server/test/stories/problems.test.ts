@@ -16,7 +16,7 @@ import {
   signInTo,
   someone,
 } from "../support/console-fixture.ts";
-import { seedBudget } from "../support/data/seed-wallet.ts";
+import { seedKeyLimits } from "../support/data/seed-wallet.ts";
 import { replaceConstants } from "../support/replace-constants.ts";
 import { startOpenidProvider } from "../support/services/openid-provider.ts";
 import { createTestKey, type Reply, type TestServer } from "../support/services/server.ts";
@@ -129,15 +129,15 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
     await db.owner.query("select pb.suspend_wallet($1, true)", [suspended.walletId]);
     return server.search(suspended.live, question);
   },
-  key_budget_spent: async () => searchWithKey({ budgetId: await seedBudget(db.owner, walletId, { day: 0n }) }),
+  key_budget_spent: async () => searchWithKey({ limitsId: await seedKeyLimits(db.owner, walletId, { day: 0n }) }),
   run_budget_spent: async () => {
     const run = { "search-run": "spent; max=0.01" };
     assert.equal((await server.search(wallet.live, question, run)).status, 200);
     return server.search(wallet.live, question, run);
   },
   end_user_budget_spent: async () => {
-    const budgetId = await seedBudget(db.owner, walletId, { endUser: { amount: 0n, period: "day" } });
-    return searchWithKey({ budgetId }, { "search-for": "ada" });
+    const limitsId = await seedKeyLimits(db.owner, walletId, { endUser: { amount: 0n, period: "day" } });
+    return searchWithKey({ limitsId }, { "search-for": "ada" });
   },
   not_found: () => server.request("/v1/search/", { method: "POST" }),
   method_not_allowed: () => server.request("/v1/search"),
@@ -298,11 +298,12 @@ async function searchOf(behaviour: Parameters<typeof upstream.behave>[0]): Promi
 
 /** Calls `act` while a search of the key waits for its upstream. */
 async function whileSearching(key: string, act: () => Promise<Reply>, headers = {}): Promise<Reply> {
-  await upstream.behave("slow_headers", { everyMs: 2_000 });
+  await upstream.behave("ok_when_released");
   upstream.requests.length = 0;
   const first = server.search(key, question, headers);
   await until("the upstream is called", () => upstream.requests.length === 1);
   const reply = await act();
+  upstream.release();
   assert.equal((await first).status, 200);
   await upstream.behave("ok");
   return reply;
@@ -312,11 +313,12 @@ async function whileSearching(key: string, act: () => Promise<Reply>, headers = 
 async function overload(): Promise<Reply> {
   const small = await startServer(replaceConstants({ maxInFlight: 16 }));
   const wallets = await Promise.all(Array.from({ length: 4 }, () => createWallet("1.00")));
-  await upstream.behave("slow_headers", { everyMs: 4_000 });
+  await upstream.behave("ok_when_released");
   upstream.requests.length = 0;
   const searches = Array.from({ length: 16 }, (_, index) => small.search(wallets[index % 4]?.live ?? "", question));
   await until("all are in flight", () => upstream.requests.length === 16);
   const reply = await small.search(wallet.live, question);
+  upstream.release();
   for (const { status } of await Promise.all(searches)) assert.equal(status, 200);
   await upstream.behave("ok");
   return reply;

@@ -93,6 +93,21 @@ test("the tier of a page can be inspected, with the rule or the list behind it",
   assert.equal((await inspect("example.org", "none")).status, 404);
 });
 
+test("a page with a long URL or an impossible host is not inspected", async () => {
+  const inspect = (url: string) => server.request(`/v1/lenses/base/inspect?${new URLSearchParams({ url }).toString()}`);
+  assert.equal((await inspect(`https://example.org/${"a".repeat(2_028)}`)).status, 200);
+  for (const url of [
+    `https://example.org/${"a".repeat(2_029)}`,
+    `${"a.".repeat(127)}com`,
+    `${"a".repeat(64)}.com`,
+    `http:///${"a.".repeat(127)}com`,
+  ]) {
+    const { status, body } = await inspect(url);
+    assert.equal(status, 400, url.slice(0, 40));
+    assert.match(body.detail, /The query parameter `url` must be a URL of at most 2,048 characters or a domain/);
+  }
+});
+
 test("the reasons for twenty results fit into a 4 kB header", async () => {
   await upstream.behave("ok", { hits: 100 });
   const reply = await server.search(wallet.live, { query: "cats", n: 20 }, { "rank-explain": "1" });
@@ -126,21 +141,21 @@ test("a reload applies edits, and keeps the previous version and reports it when
   const edited = text.replace(/! version: .*/, "! version: 2031-01-01.7");
   writeFileSync(file, `${edited}\n$tier=A,site=shop.example,why=our-shop\n$cap=E,site=gov.uk,why=test,override\n`);
   assert.doesNotMatch((await searchFor("gov")).headers.get("rank-lens") ?? "", /2031/);
-  server.app.reloadLenses();
+  server.app.reload();
   const moved = await searchFor("gov");
   assert.equal(moved.headers.get("rank-lens"), "gov@2031-01-01.7");
   assert.equal(moved.body.results[0].source, "shop.example");
 
   writeFileSync(file, `${edited}\n$tier=Z,site=shop.example\n`);
-  server.app.reloadLenses();
+  server.app.reload();
   assert.equal((await searchFor("gov")).headers.get("rank-lens"), "gov@2031-01-01.7");
-  assert.match(await server.readMetrics(), /^pennyblack_lens_faults [1-9]/m);
-  assert.match(server.logged(), /lens reload failed, keeping previous version/);
+  assert.match(await server.readMetrics(), /^pennyblack_reload_faults [1-9]/m);
+  assert.match(server.logged(), /reload failed, keeping previous lenses and upstreams/);
 
   writeFileSync(file, text);
-  server.app.reloadLenses();
+  server.app.reload();
   assert.equal((await searchFor("gov")).body.results[0].source, "gov.uk");
-  assert.match(await server.readMetrics(), /^pennyblack_lens_faults 0/m);
+  assert.match(await server.readMetrics(), /^pennyblack_reload_faults 0/m);
 });
 
 test("SIGHUP reloads the lenses, and a server with an invalid lens does not start and reports the line", async () => {

@@ -105,7 +105,7 @@ test("a search in flight under one version returns 409 under the other, and is t
   ] as const) {
     const wallet = await createWallet("0.05");
     const headers = { "idempotency-key": randomUUID() };
-    await upstream.behave("slow_headers", { everyMs: 3_000 });
+    await upstream.behave("ok_when_released");
     upstream.requests.length = 0;
     const stalled = server.search(wallet.live, question, headers);
     await until("the upstream is called", () => upstream.requests.length === 1);
@@ -115,6 +115,7 @@ test("a search in flight under one version returns 409 under the other, and is t
     const age = "update pb.idempotency set claimed_at = claimed_at - interval '15 seconds' where wallet_id = $1";
     await db.owner.query(age, [wallet.walletId]);
     const taken = await other.search(wallet.live, question, headers);
+    upstream.release();
     assert.equal((await stalled).status, 503);
     for (const again of [other, server]) assertReplayOf(taken, await again.search(wallet.live, question, headers));
     assert.deepEqual(await first.readMoney(wallet.management), { balance: "0.04", held: "0.00" });
@@ -184,7 +185,6 @@ async function writingVersion(): Promise<number | undefined> {
 
 test("a version becomes the writing one only when every running server lists the same secret under it", async (t) => {
   await write(1);
-  await db.owner.query("delete from pb.tally_writers");
   assert.deepEqual([await adopt(first), await adopt(second)], [undefined, undefined]);
   const attempt = async (): Promise<string> => (await admin(listing(1, 2), "use", "--version", "2")).stderr;
 
@@ -199,9 +199,6 @@ test("a version becomes the writing one only when every running server lists the
   assert.equal(await adopt(mistaken), undefined);
   assert.match(await attempt(), /has a different secret under this version/);
   await mistaken.close();
-  await db.owner.query("insert into pb.tally_writers values ($1, 1, clock_timestamp())", [randomUUIDv7()]);
-  assert.match(await attempt(), /is a release without versions/);
-  await db.owner.query("delete from pb.tally_writers");
   assert.match((await admin(listing(1), "use", "--version", "2")).stderr, /does not list version 2/);
   assert.equal(await writingVersion(), 1);
 
@@ -215,7 +212,6 @@ test("a version becomes the writing one only when every running server lists the
 test("a server neither starts nor stays ready without the versions that the database needs", async (t) => {
   await write(1);
   for (const server of [first, second]) await adopt(server);
-  await db.owner.query("delete from pb.tally_writers");
   assert.equal((await admin(listing(1, 2), "use", "--version", "2")).stderr, "");
   const startUp = async (list: Record<string, string>): Promise<string | undefined> =>
     adopt(await startServer(list, t));
@@ -274,7 +270,6 @@ test("after two rotations in a day, a server needs all three versions", async (t
 test("a lost secret can be replaced", async () => {
   await write(1);
   await db.owner.query("update pb.secret_reports set has_stopped = true");
-  await db.owner.query("delete from pb.tally_writers");
   assert.equal((await admin(listing(2), "use", "--version", "2", "--discard-previous")).stderr, "");
   const { rows } = await db.owner.query("select writing_version, previous_versions from pb.secret_state");
   assert.deepEqual(rows, [{ writing_version: 2, previous_versions: [] }]);

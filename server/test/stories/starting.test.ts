@@ -93,6 +93,39 @@ test("a server does not start with an outdated, too new or unreachable database"
   assert.ok(!reason.includes("a-password-marker"));
 });
 
+test("a server names the database URL that it cannot use", async (t) => {
+  const missing = withRole(db.ledgerUrl.replace(db.name, "no_such_database"), "ledger", "a-password-marker");
+  for (const name of ["TENANT", "PAYMENTS", "OPERATOR", "PEOPLE"]) {
+    const variable = `PENNYBLACK_${name}_DATABASE_URL`;
+    const reason = await rejection({ [variable]: missing }, t);
+    assert.match(
+      reason,
+      new RegExp(`^${variable} cannot be used \\((3D000|08P01)\\)\\. Check its address and password`),
+    );
+    assert.ok(!reason.includes("a-password-marker"));
+  }
+});
+
+test("a server that loses its database during the start-up checks exits with a sentence", async (t) => {
+  const { hostname, port } = new URL(db.ledgerUrl);
+  for (const words of ["pb.read_identity", "pb.report_secrets"]) {
+    const proxy = closeAfter(new TcpProxy({ host: hostname, port: Number(port) }), t);
+    await proxy.listen();
+    const cut = proxy.cutRequest(words);
+    const { exitCode, output } = await failServerProcess({
+      ...testEnvironment(db),
+      ...anyPort,
+      DATABASE_URL: proxy.through(db.ledgerUrl),
+    });
+    await cut;
+    assert.equal(exitCode, 1, output);
+    assert.match(
+      output,
+      /^DATABASE_URL cannot be used \(.+\)\. Check its address and password, then run: npm run migrate\n$/,
+    );
+  }
+});
+
 test("a server without its databases stays ready, so that a failover does not take every server out of service", async (t) => {
   const { hostname, port } = new URL(db.ledgerUrl);
   const proxy = closeAfter(new TcpProxy({ host: hostname, port: Number(port) }), t);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
 import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
 import { lockWallet } from "../support/data/lock-wallet.ts";
@@ -54,13 +53,14 @@ test("after SIGTERM under load every request returns 200 until traffic stops, an
 test("a search in flight when the server stops is answered and charged", async (t) => {
   const wallet = await createWallet("0.05");
   const server = await startServer({}, t);
-  await upstream.behave("slow_headers", { everyMs: 300 });
+  await upstream.behave("ok_when_released");
   upstream.requests.length = 0;
   const running = server.search(wallet.live, { query: "cats" });
   await until("the upstream is called", () => upstream.requests.length === 1);
   server.app.startDraining();
   server.app.refuseRequests();
   const closed = server.close();
+  upstream.release();
   assert.equal((await running).status, 200);
   await closed;
   await assert.rejects(fetch(`${server.url}/openapi.json`));
@@ -70,21 +70,26 @@ test("a search in flight when the server stops is answered and charged", async (
 test("a stopping server commits the charges of callers that have disconnected", async (t) => {
   const wallet = await createWallet("0.05");
   const server = await startServer({}, t);
-  await upstream.behave("slow_headers", { everyMs: 3_000 });
+  await upstream.behave("ok_when_released");
   upstream.requests.length = 0;
   const callers = await Promise.all([openRaw(server.url), openRaw(server.url), openRaw(server.url)]);
   for (const caller of callers) caller.write(rawSearch(wallet.live));
   await until("the upstream is called for all", () => upstream.requests.length === 3);
   // The first capture waits for this lock; the others are in its batch or in the queue.
   const lock = await lockWallet(db, wallet);
+  upstream.release();
   await until("a capture waits", async () => (await lock.waiting()) === 1);
   for (const caller of callers) {
     caller.socket.destroy();
     await caller.closed;
   }
   const closed = server.close();
-  // Long enough for a server that does not wait to exit.
-  await wait(100);
+  await until("the server accepts no connections", () =>
+    fetch(server.url).then(
+      () => false,
+      () => true,
+    ),
+  );
   await lock.release();
   await closed;
   assert.deepEqual(await reader.readMoney(wallet.management), { balance: "0.02", held: "0.00" });

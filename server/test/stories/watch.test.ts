@@ -120,7 +120,8 @@ test("every server lists all servers of the database with their load", async (t)
   const redis = { REDIS_URL: process.env["PENNYBLACK_TEST_REDIS_URL"] ?? "redis://127.0.0.1:6379" };
   const [first, second] = [await startServer({ ...redis, PENNYBLACK_SERVERS: "3" }, t), await startServer(redis, t)];
   await until("both are listed", async () => (await first.operate("servers")).body.servers.length === 2);
-  for (let count = 0; count < 5; count += 1) await second.search(wallet.live, { query: "cats" });
+  for (let count = 0; count < 4; count += 1) await second.search(wallet.live, { query: "cats" });
+  await searchOverMcp(second.url, wallet.live);
   await until("the second one's searches are listed by the first", async () => {
     const { servers, is_complete: isComplete } = (await first.operate("servers")).body;
     const [own, other] = servers;
@@ -134,9 +135,24 @@ test("every server lists all servers of the database with their load", async (t)
   assert.ok(titles.includes("1 server of 3 not reporting"), titles.join("\n"));
 });
 
+async function searchOverMcp(url: string, key: string): Promise<void> {
+  const params = { name: "web_search", arguments: { query: "cats" } };
+  const response = await fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+  });
+  assert.equal(response.headers.get("wallet-charge"), "0.01;currency=usd", await response.text());
+}
+
 test("the system pages report this server and the shared database", async () => {
   await server.search(wallet.live, { query: "cats" });
   await expireHolds(db.owner, 10);
+  await db.owner.query("select pb.report_worker($1, '{sweep}', '{3600}', '{sweep}', true)", [randomUUIDv7()]);
   const system = await operate("system");
   const own = await thisServer();
   assert.equal(own.load.length, 3);
@@ -178,6 +194,7 @@ test("upstreams are listed with hourly counts and the day's cost and revenue", a
 
 test("the attention list describes each issue and is empty when there is none", async () => {
   await expireHolds(db.owner, 10);
+  await db.owner.query("update pb.worker_tasks set reported_at = now() + interval '1 hour'");
   await saveReport(db.owner, await reconcile(db.owner));
   await db.owner.query("update pb.usage_watermark set counted_before = clock_timestamp()");
   assert.deepEqual((await operate("attention")).items, []);
@@ -196,10 +213,7 @@ test("the attention list describes each issue and is empty when there is none", 
   const searchId = randomUUIDv7();
   await holdBatch(db.ledger, [{ searchId, walletId: wallet.walletId, keyId: wallet.liveKeyId }]);
   await db.owner.query("update pb.searches set held_at = held_at - interval '10 minutes' where id = $1", [searchId]);
-  // The trigger would set the current time.
-  await db.owner.query("alter table pb.sweep_watermark disable trigger record_sweep");
-  await db.owner.query("update pb.sweep_watermark set swept_at = now() - interval '10 minutes'");
-  await db.owner.query("alter table pb.sweep_watermark enable trigger record_sweep");
+  await db.owner.query("update pb.worker_tasks set reported_at = now() - interval '10 minutes'");
   await db.owner.query("update pb.reconciliations set differences = 2");
   await db.owner.query("update pb.usage_watermark set counted_before = clock_timestamp() - interval '20 minutes'");
   await db.owner.query(
@@ -212,7 +226,7 @@ test("the attention list describes each issue and is empty when there is none", 
   assert.equal(found.length, 6);
   assert.match(
     found.join("\n"),
-    /^Reconciliation found 2 differences\nA hold has been pending for 6\d\d seconds\nNo worker activity .*\nUsage is 20 minutes behind\nWebhooks are 10 minutes late\nWallet .* 2\d unpaid upstream calls costing \$0.105 /,
+    /^Reconciliation found 2 differences\nA hold has been pending for 6\d\d seconds\nNo worker is running\nUsage is 20 minutes behind\nWebhooks are 10 minutes late\nWallet .* 2\d unpaid upstream calls costing \$0.105 /,
   );
 });
 
@@ -222,4 +236,25 @@ test("an unreachable database is reported in the attention list", async (t) => {
   const other = await startServer({ PENNYBLACK_OPERATOR_DATABASE_URL: unreachable.href }, t);
   const { status, body } = await other.operate("attention");
   assert.deepEqual([status, body.items.map(({ title }: { title: string }) => title)], [200, ["Database unavailable"]]);
+});
+
+test("an OpenID Connect provider that does not respond is reported, and WAL that is not archived", async (t) => {
+  const other = await startServer(
+    {
+      PENNYBLACK_OPERATORS: operators,
+      PENNYBLACK_OPERATOR_DATABASE_URL: db.operatorUrl,
+      PENNYBLACK_PUBLIC_URL: "https://search.test",
+      PENNYBLACK_OIDC_ISSUER: "http://127.0.0.1:1",
+      PENNYBLACK_OIDC_CLIENT_ID: "pennyblack",
+    },
+    t,
+  );
+  const titles = async (): Promise<string[]> =>
+    (await other.operate("attention")).body.items.map(({ title }: { title: string }) => title);
+  await until("the provider was checked", async () =>
+    (await titles()).includes("The OpenID Connect provider does not respond"),
+  );
+  assert.ok((await titles()).includes("WAL archiving is off"));
+  assert.match(await other.readMetrics(), /^pennyblack_oidc_provider_up 0$/m);
+  assert.doesNotMatch(await server.readMetrics(), /^pennyblack_oidc_provider_up /m, "none is configured");
 });

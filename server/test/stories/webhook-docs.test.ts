@@ -10,7 +10,7 @@ import { captureBatch, holdBatch, topUpBatch } from "../../src/wallet/statements
 import { eventTypes } from "../../src/webhooks/event-types.ts";
 import { signMessage } from "../../src/webhooks/sign.ts";
 import { closeAfter } from "../support/close-after.ts";
-import { seedBudget } from "../support/data/seed-wallet.ts";
+import { seedKeyLimits, windowOf } from "../support/data/seed-wallet.ts";
 import { createTestKey, type TestWallet } from "../support/services/server.ts";
 import { type Received, startReceiver } from "../support/services/webhook-receiver.ts";
 import { createWebhookFixture } from "../support/webhook-fixture.ts";
@@ -60,11 +60,11 @@ async function causeEveryEvent(): Promise<void> {
 
   const keyed = await createSubscribedWallet();
   await topUp(keyed, 1_000_000n);
-  const budgetId = await seedBudget(owner, keyed.walletId, { day: 500_000n });
+  const limitsId = await seedKeyLimits(owner, keyed.walletId, { day: 500_000n });
   const { walletId } = keyed;
-  const { id: keyId } = await createTestKey(fixture.db, { walletId, mode: "live", name: "crawler", budgetId });
+  const { id: keyId } = await createTestKey(fixture.db, { walletId, mode: "live", name: "crawler", limitsId });
   await search(keyed, keyId);
-  await owner.query("update pb.key_budgets set day_spent_micros = 490000 where id = $1", [budgetId]);
+  await owner.query(`update pb.budget_windows set spent_micros = 490000 where ${windowOf(limitsId, "day")}`);
   await search(keyed, keyId);
   // As a rotation does.
   await owner.query(
@@ -119,7 +119,7 @@ function codeIn(language: string): string {
 
 /** Genuine and forged calls, each with whether it is valid. */
 function genuineAndForgedCalls(): [secret: string, call: Pick<Received, "headers" | "body">, isValid: boolean][] {
-  const call = receiver.received[0] ?? assert.fail();
+  const call = receiver.received.find(({ body }) => body.includes("20.00")) ?? assert.fail();
   const secret = secrets.get(call.path) ?? assert.fail();
   const changed = (name: string, value: string) => ({ ...call, headers: { ...call.headers, [name]: value } });
   const signature = call.headers["webhook-signature"] ?? "";

@@ -1,4 +1,4 @@
-import { resolveReferences } from "../../src/http/resolve-references.ts";
+import { resolveReferences } from "../../src/api-docs/resolve-references.ts";
 import type { Schema } from "../attack/fuzz/schema-values.ts";
 import type { CreateRequest } from "./tenant-requests.ts";
 

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { Reply, TestWallet } from "../support/services/server.ts";
 
@@ -95,7 +96,8 @@ async function openTopUp({ manage, mark }: Tenant): Promise<string> {
 }
 
 async function findHook(tenant: Tenant): Promise<string> {
-  const { body } = await tenant.manage("GET", "/v1/webhooks");
+  const { status, body } = await tenant.manage("GET", "/v1/webhooks");
+  assert.equal(status, 200, JSON.stringify(body));
   return body.endpoints[0]?.id ?? (await createHook(tenant));
 }
 

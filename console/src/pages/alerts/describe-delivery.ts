@@ -17,7 +17,7 @@ const errors: Record<string, string> = {
   redirect: "redirects are not followed",
   timeout: "timed out",
   unreachable: "connection failed",
-  private_address: "the address is not public",
+  private_address: "the host has no public address",
   not_https: "the URL is not https",
   endpoint_disabled: "the endpoint was disabled",
 };

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { readArchiver } from "../../db/archiver.ts";
+import { serverConnections, totalOf, workerConnections } from "../../db/connection-counts.ts";
 import { findPrimary } from "../../db/find-primary.ts";
 import { findSchemaFault } from "../../db/migrate.ts";
 import { findLimitFault, findRoleFault, roleLimits, roles } from "../../db/roles.ts";
@@ -12,11 +13,8 @@ import type { DoctorConfig } from "./check-settings.ts";
 import { error, type Finding, findingsOf, warning } from "./finding.ts";
 
 const recreateRoles = "Run npm run migrate with PENNYBLACK_ADMIN_DATABASE_URL, which sets it.";
-const maxSweepAgeMs = 300_000;
+const maxReportAgeMs = 60_000;
 const minPartitionDays = 7;
-/** Of one server, and of one worker. */
-const connectionsPerServer = 26;
-const connectionsPerWorker = 10;
 
 /** Connects with each URL as the server does, and reads the rest as the owner. */
 export async function checkDatabase(config: DoctorConfig): Promise<Finding[]> {
@@ -66,7 +64,7 @@ async function connect(
     await client.connect();
     return await check(client);
   } catch (failure) {
-    return [error(`${variable} cannot be used.`, explainFailure(failure))];
+    return [error(`${variable} cannot be used.`, explainFailure(failure, variable))];
   } finally {
     await client?.end();
   }
@@ -113,7 +111,7 @@ async function checkServer(client: pg.Client, config: DoctorConfig): Promise<Fin
   );
   const [state] = rows;
   if (!state) throw new Error("PostgreSQL returned no settings");
-  const neededConnections = config.servers * connectionsPerServer + connectionsPerWorker;
+  const neededConnections = config.servers * totalOf(serverConnections) + totalOf(workerConnections);
   return findingsOf(
     state.version < 150_000 &&
       error(`PostgreSQL ${Math.floor(state.version / 10_000)} is too old.`, "Upgrade to PostgreSQL 15 or newer."),
@@ -200,12 +198,23 @@ async function checkSecrets(client: pg.Client, config: DoctorConfig): Promise<Fi
 }
 
 async function checkWorker(client: pg.Client): Promise<Finding[]> {
-  const { sweptAt, partitionDays } = await readHealth(client);
+  const { worker, partitionDays } = await readHealth(client);
+  const { seenAt, crashes, lateTasks } = worker;
   return findingsOf(
-    (sweptAt === undefined || Date.now() - sweptAt.getTime() > maxSweepAgeMs) &&
+    (seenAt === undefined || Date.now() - seenAt.getTime() > maxReportAgeMs) &&
       error(
-        `No worker is running: ${sweptAt ? `the last activity was at ${sweptAt.toISOString()}` : "none has ever run"}. Abandoned holds do not expire.`,
-        "Start one with: npm run worker",
+        `No worker is running: ${seenAt ? `the last report was at ${seenAt.toISOString()}` : "none has ever run"}. Abandoned holds do not expire.`,
+        "Start one with: npm run worker. If it does not stay up, its log has the reason.",
+      ),
+    crashes > 0 &&
+      error(
+        `Workers crashed ${crashes} times in the last ten minutes.`,
+        "Read the log of the worker. See docs/runbooks/worker-not-seen.md.",
+      ),
+    lateTasks.length > 0 &&
+      error(
+        `Tasks of the worker have not succeeded in time: ${lateTasks.join(", ")}.`,
+        "Read the log of the worker. See docs/runbooks/task-fails.md.",
       ),
     partitionDays < minPartitionDays &&
       error(

@@ -3,7 +3,7 @@ import { access, constants, readFile, statfs } from "node:fs/promises";
 import { promisify } from "node:util";
 import { Redis } from "ioredis";
 import { checkClock } from "./check-clock.ts";
-import { type DoctorConfig, isLoopback } from "./check-settings.ts";
+import type { DoctorConfig } from "./check-settings.ts";
 import { error, type Finding, findingsOf, warning } from "./finding.ts";
 
 const minFreeBytes = 1_000_000_000;
@@ -94,15 +94,21 @@ export async function checkRedis({ redisUrl }: DoctorConfig): Promise<Finding[]>
   }
 }
 
+const notConfigured = warning(
+  "No backup is configured on this machine: pgbackrest has no repository here.",
+  "Run this command on the machine that has it, or set up backups. See docs/runbooks/restore.md.",
+);
+
 /** Reads the repository, which this machine can do only if it is configured here. */
 export async function checkBackups(): Promise<Finding[]> {
   let output: string;
   try {
     output = (await promisify(execFile)("pgbackrest", ["info", "--output=json"], { timeout: 30_000 })).stdout;
   } catch {
-    return [];
+    return [notConfigured];
   }
   const stanzas = JSON.parse(output) as { name: string; backup: { error: boolean; timestamp: { stop: number } }[] }[];
+  if (stanzas.length === 0) return [notConfigured];
   return stanzas.flatMap(({ name, backup }) => {
     const last = Math.max(0, ...backup.filter((one) => !one.error).map(({ timestamp }) => timestamp.stop)) * 1_000;
     return findingsOf(
@@ -117,16 +123,17 @@ export async function checkBackups(): Promise<Finding[]> {
 
 /** Whether the public URL leads to a Pennyblack server, through its proxies. */
 export async function checkPublicUrl({ publicUrl }: DoctorConfig): Promise<Finding[]> {
-  if (isLoopback(new URL(publicUrl).hostname)) return [];
   const fix = "Check DNS, TLS and the proxy. Its timeout must be longer than 30 seconds.";
   try {
     // oxlint-disable-next-line no-restricted-globals -- the operator's own server, not an upstream.
-    const response = await fetch(`${publicUrl}/openapi.json`, { method: "HEAD", signal: AbortSignal.timeout(5_000) });
+    const response = await fetch(`${publicUrl}/openapi.json`, { signal: AbortSignal.timeout(5_000) });
+    await response.body?.cancel();
+    if (!response.ok) return [error(`PENNYBLACK_PUBLIC_URL returns status ${response.status}.`, fix)];
     if (response.headers.has("request-id")) return [];
-    return [warning(`PENNYBLACK_PUBLIC_URL leads to another server (status ${response.status}).`, fix)];
+    return [error("PENNYBLACK_PUBLIC_URL leads to another server.", fix)];
   } catch (failure) {
     const cause = failure instanceof Error ? failure.cause : undefined;
     const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : "";
-    return [warning(`PENNYBLACK_PUBLIC_URL does not respond from this machine${code}.`, fix)];
+    return [error(`PENNYBLACK_PUBLIC_URL does not respond from this machine${code}.`, fix)];
   }
 }

@@ -90,6 +90,6 @@ function checkUpstreams({ upstreams }: DoctorConfig): Finding[] {
     );
 }
 
-export function isLoopback(hostname: string): boolean {
+function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
 }

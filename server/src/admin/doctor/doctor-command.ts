@@ -1,5 +1,6 @@
-import { ConfigFaults, readConfig, serverSettings, workerSettings } from "../../config/config.ts";
-import { CommandFailed, type StandaloneCommand } from "../command.ts";
+import { ConfigFaults, serverSettings, workerSettings } from "../../config/config.ts";
+import { type CommandContext, CommandFailed, type StandaloneCommand } from "../command.ts";
+import { checkMail, checkOidc, checkUpstreamCalls } from "./check-addresses.ts";
 import { checkDatabase } from "./check-database.ts";
 import { checkHosts } from "./check-hosts.ts";
 import { checkBackups, checkMachine, checkPublicUrl, checkRedis } from "./check-machine.ts";
@@ -7,7 +8,8 @@ import { checkSettings, type DoctorConfig } from "./check-settings.ts";
 import { error, type Finding } from "./finding.ts";
 
 export const doctorCommand: StandaloneCommand = {
-  summary: "Check settings, database, Redis, clocks, disks, backups and proxies. Exits with 1 if there are errors.",
+  summary:
+    "Check settings, database, Redis, clocks, disks, backups and all addresses. Exits with 1 if there are errors.",
   runAlone: diagnose,
 };
 
@@ -18,11 +20,14 @@ const checks: Record<string, (config: DoctorConfig) => Finding[] | Promise<Findi
   Redis: checkRedis,
   Machine: checkMachine,
   Backups: checkBackups,
+  Email: checkMail,
+  "OpenID Connect": checkOidc,
+  Upstreams: checkUpstreamCalls,
   "Public URL": checkPublicUrl,
 };
 
-async function diagnose(print: (text: string) => void): Promise<void> {
-  const found = readSettings();
+async function diagnose({ print, readSettings }: Pick<CommandContext, "print" | "readSettings">): Promise<void> {
+  const found = readAll(readSettings);
   const findings = "faults" in found ? found.faults : [];
   for (const finding of findings) print(format(finding));
   if ("config" in found) {
@@ -40,9 +45,9 @@ async function diagnose(print: (text: string) => void): Promise<void> {
 }
 
 /** Those of the server, the worker and the admin command, which usually share one file. */
-function readSettings(): { config: DoctorConfig } | { faults: Finding[] } {
+function readAll(readSettings: CommandContext["readSettings"]): { config: DoctorConfig } | { faults: Finding[] } {
   try {
-    return { config: readConfig([...serverSettings, ...workerSettings, "directDatabaseUrl"]) };
+    return { config: readSettings([...serverSettings, ...workerSettings, "directDatabaseUrl"]) };
   } catch (failure) {
     if (!(failure instanceof ConfigFaults)) throw failure;
     const fix = "See the settings in docs/self-hosting.md.";

@@ -201,11 +201,14 @@ function newestIds({ mode, outcome }: Pick<SearchesQuery, "mode" | "outcome">): 
 
 // "offset 0" forces one lookup per candidate. As a plain join the planner may scan all partitions.
 const searchLookup = `cross join lateral (
-  select f.id, f.wallet_id, f.key_id, f.mode, f.state, f.price_micros, f.held_at, f.settled_at, f.run_budget_id,
+  select f.id, f.wallet_id, f.key_id, f.mode, f.state, f.price_micros, f.held_at, f.settled_at, f.window_ids,
     f.category, f.outcome, f.end_user
   from pb.searches f where f.id = c.id and f.wallet_id = $1 and f.id < $2 and f.id >= $3 offset 0
 ) s`;
-const nameJoins = "left join pb.keys k on k.id = s.key_id left join pb.run_budgets b on b.id = s.run_budget_id";
+const nameJoins = `left join pb.keys k on k.id = s.key_id
+  left join lateral (
+    select f.subject as name from pb.budget_windows f where f.id = any (s.window_ids) and f.budget_id is null
+  ) b on true`;
 const outcomeOf = `case s.state when 'captured' then 'ok' when 'released' then coalesce(s.outcome, 'released')
   else s.state::text end`;
 const msOf = "round(extract(epoch from s.settled_at - s.held_at) * 1000)::integer";

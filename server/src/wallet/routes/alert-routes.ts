@@ -1,9 +1,9 @@
 import { Type } from "typebox";
 import { asTenant } from "../../db/as-tenant.ts";
-import { type Fault, fieldFault, invalidInput } from "../../http/faults.ts";
-import { jsonReader } from "../../http/read-json.ts";
+import { type Fault, fieldFault, invalidInput } from "../../http/input/faults.ts";
+import { jsonReader } from "../../http/input/read-json.ts";
+import { textPatterns } from "../../http/input/text-patterns.ts";
 import { bodyProblems, managementProblems, type Route } from "../../http/route.ts";
-import { textPatterns } from "../../http/text-patterns.ts";
 import { unavailable } from "../../http/unavailable.ts";
 import { formatUsd, parseUsd } from "../../lib/money.ts";
 import { Problem } from "../../problems/problems.ts";

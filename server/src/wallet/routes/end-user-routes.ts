@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { jsonReader } from "../../http/read-json.ts";
+import { jsonReader } from "../../http/input/read-json.ts";
 import { bodyProblems, managementProblems, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
 import type { Guard } from "../../keys/keys.ts";

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import type { Pool } from "../../db/pool.ts";
-import { invalidParameter } from "../../http/faults.ts";
-import { dayOrTime, readQuery } from "../../http/query-parameters.ts";
+import { invalidParameter } from "../../http/input/faults.ts";
+import { dayOrTime, readQuery } from "../../http/input/query-parameters.ts";
 import { managementProblems, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
 import type { Guard } from "../../keys/keys.ts";

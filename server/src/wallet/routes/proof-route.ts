@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { Pool } from "../../db/pool.ts";
-import { dayOrTime, readQuery } from "../../http/query-parameters.ts";
+import { dayOrTime, readQuery } from "../../http/input/query-parameters.ts";
 import { managementProblems, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
 import type { Guard } from "../../keys/keys.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Type } from "typebox";
 import { asTenant } from "../../db/as-tenant.ts";
 import type { Pool } from "../../db/pool.ts";
-import { noSuchResource, type Resource, readPathId } from "../../http/path-id.ts";
+import { noSuchResource, type Resource, readPathId } from "../../http/input/path-id.ts";
 import { managementProblems, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
 import type { Guard } from "../../keys/keys.ts";

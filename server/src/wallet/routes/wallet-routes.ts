@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { Pool } from "../../db/pool.ts";
-import { paginate } from "../../http/paginate.ts";
+import { paginate } from "../../http/input/paginate.ts";
 import {
   anyText,
   cursorId,
@@ -10,10 +10,10 @@ import {
   readQuery,
   toCursor,
   uuidOf,
-} from "../../http/query-parameters.ts";
+} from "../../http/input/query-parameters.ts";
+import { decodeWalletCursor, encodeWalletCursor } from "../../http/input/wallet-cursor.ts";
 import { managementProblems, nextCursor, pageParameters, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
-import { decodeWalletCursor, encodeWalletCursor } from "../../http/wallet-cursor.ts";
 import type { Guard } from "../../keys/keys.ts";
 import { formatUsd, priceMicros } from "../../lib/money.ts";
 import { Problem } from "../../problems/problems.ts";

@@ -90,9 +90,10 @@ test("an hour waits for the watermarks of the sweeper and of usage", async () =>
   await db.owner.query("update pb.usage_watermark set counted_before = clock_timestamp() - interval '1 day'");
 });
 
-test("the sums of a budget are those of all closed hours, and of the last day and month with a search", async () => {
-  const { rows: seeded } = await db.owner.query<{ id: string; noon: Date }>(
-    "select key_budget_id as id, min(held_at) as noon from pb.searches where wallet_id = $1 group by 1",
+test("the sum of a window is that of all closed hours, and a window that was replaced has none", async () => {
+  const { rows: seeded } = await db.owner.query<{ id: bigint; noon: Date }>(
+    `select w.id, min(s.held_at) as noon from pb.searches s join pb.budget_windows w on w.id = any (s.window_ids)
+     where s.wallet_id = $1 and w.resets_at is null group by 1`,
     [walletId],
   );
   const noon = seeded[0]?.noon.getTime() ?? 0;
@@ -100,16 +101,18 @@ test("the sums of a budget are those of all closed hours, and of the last day an
     await passWatermarks(db.owner, new Date(closedBefore));
     assert.equal((await closeHours(db.owner, { waitMs })).state, "sweep");
     assert.deepEqual(await readTime("closed_before"), new Date(closedBefore));
-    const { rows } = await db.owner.query<{ total: bigint; of_day: bigint }>(
-      "select total_micros as total, day_micros as of_day from pb.budget_checkpoints where budget_id = $1",
-      [seeded[0]?.id],
+    const { rows } = await db.owner.query<{ id: bigint; micros: bigint }>(
+      "select window_id as id, micros from pb.window_checkpoints order by window_id",
     );
-    return rows.map(({ total, of_day: ofDay }) => [total, ofDay]);
+    return rows.map(({ id, micros }) => `${id === seeded[0]?.id ? "total" : "day"} ${micros}`);
   };
   assert.deepEqual(await sums(noon), []);
-  assert.deepEqual(await sums(noon + hourMs), [[50_000n, 50_000n]]);
-  assert.deepEqual(await sums(noon + 2 * hourMs), [[70_000n, 70_000n]]);
-  assert.deepEqual(await sums(noon + 25 * hourMs), [[100_000n, 30_000n]]);
+  assert.deepEqual((await sums(noon + hourMs)).toSorted(), ["day 50000", "total 50000"]);
+  await db.owner.query(
+    "update pb.budget_windows set id = nextval('pb.budget_windows_id_seq') where resets_at is not null",
+  );
+  assert.deepEqual(await sums(noon + 2 * hourMs), ["total 70000"]);
+  assert.deepEqual(await sums(noon + 25 * hourMs), ["total 100000"]);
 });
 
 test("closed hours chain a digest per wallet, and their sums are the checkpoint", async () => {

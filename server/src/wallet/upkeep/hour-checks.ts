@@ -1,4 +1,5 @@
 import type { Check } from "./reconcile.ts";
+import { windowChecks } from "./reconcile-windows.ts";
 
 // Checks of the hourly pass. Each is one short statement with its own snapshot: a long one would keep PostgreSQL from
 // removing the old row versions of hot wallets. Times are literals, so that partitions are pruned and BRIN indexes used.
@@ -38,7 +39,7 @@ export function openChecks(closedBefore: Date): Check[] {
   )`;
   return [
     ...balanceChecks(entries, searches),
-    ...budgetChecks(searches),
+    ...windowChecks(searches, "window_checkpoints"),
     openCapturesCheck(closedBefore),
     refundsCheck(entries),
     refundRowsCheck,
@@ -94,35 +95,6 @@ function balanceChecks(entries: string, searches: string): Check[] {
   ];
 }
 
-function budgetChecks(searches: string): Check[] {
-  const spent = `(select * from ${searches} s where state in ('pending', 'captured') and price_micros > 0)`;
-  return [
-    ...(["total", "day", "month"] as const).map((period) => ({
-      name: `key budgets, ${period}`,
-      sentence: `The amount counted by every key budget (${period}) equals the sum of its closed hours and its later searches.`,
-      sql: `
-        select b.id, coalesce(c.${period}_micros, 0) + coalesce(sum(s.price_micros), 0),
-          b.${period}_spent_micros
-        from pb.key_budgets b
-        left join pb.budget_checkpoints c on c.budget_id = b.id ${period === "total" ? "" : `and c.${period} = b.${period}`}
-        left join ${spent} s on s.key_budget_id = b.id
-          ${period === "total" ? "" : `and pb.utc_${period}(s.held_at) = b.${period}`}
-        where b.mode = 'live' ${period === "total" ? "" : `and b.${period} > (select retained_since from pb.retention)`}
-        group by b.id, c.${period}_micros`,
-    })),
-    {
-      name: "runs",
-      sentence: "The amount counted by every run equals the sum of its closed hours and its later searches.",
-      sql: `
-        select r.id, coalesce(c.micros, 0) + coalesce(sum(s.price_micros), 0), r.spent_micros
-        from pb.run_budgets r
-        left join pb.run_checkpoints c on c.run_id = r.id
-        left join ${spent} s on s.run_budget_id = r.id
-        group by r.id, r.spent_micros, c.micros`,
-    },
-  ];
-}
-
 function capturesCheck(settled: string, entries: string): Check {
   return {
     name: "captures",
@@ -170,7 +142,7 @@ const refundRowsCheck: Check = {
 function referencesCheck(searches: string, entries: string): Check {
   return {
     name: "references",
-    sentence: "No row refers to a wallet that does not exist, or to a key or budget of another wallet.",
+    sentence: "No row refers to a wallet that does not exist, or to a key or window of another wallet.",
     sql: `
       select 'rows of ' || n.wallet_id, n.wallet_id, w.id
       from (select wallet_id from ${searches} s union select wallet_id from ${entries} e) n
@@ -179,9 +151,10 @@ function referencesCheck(searches: string, entries: string): Check {
       select 'searches by key ' || s.key_id, s.wallet_id, k.wallet_id
       from (select distinct key_id, wallet_id from ${searches} s) s left join pb.keys k on k.id = s.key_id
       union all
-      select 'searches on budget ' || s.key_budget_id, s.wallet_id, b.wallet_id
-      from (select distinct key_budget_id, wallet_id from ${searches} s where key_budget_id is not null) s
-      left join pb.key_budgets b on b.id = s.key_budget_id`,
+      select 'searches in window ' || s.id, s.wallet_id, w.wallet_id
+      from (
+        select distinct n.id, s.wallet_id from ${searches} s cross join lateral unnest(s.window_ids) as n (id)
+      ) s join pb.budget_windows w on w.id = s.id`,
   };
 }
 

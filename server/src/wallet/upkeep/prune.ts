@@ -17,13 +17,13 @@ export async function countClaims(db: Queryable): Promise<{ version: number; cla
   return rows;
 }
 
-/** Deletes runs that expired over an hour ago. Returns how many. */
-export async function deleteExpiredRuns(db: Queryable, limit: number): Promise<number> {
-  const { rows } = await db.query<{ deleted: number }>("select pb.delete_expired_runs($1) as deleted", [limit]);
+/** Deletes windows of budgets and runs that ended over an hour ago. Returns how many. */
+export async function deleteEndedWindows(db: Queryable, limit: number): Promise<number> {
+  const { rows } = await db.query<{ deleted: number }>("select pb.delete_ended_windows($1) as deleted", [limit]);
   return rows[0]?.deleted ?? 0;
 }
 
-/** Deletes limits of end users that have been reset, and usage by end user after 90 days. Returns how many rows. */
+/** Deletes usage by end user after 90 days. Returns how many rows. */
 export async function deleteOldEndUsers(db: Queryable, limit: number): Promise<number> {
   const { rows } = await db.query<{ deleted: number }>("select pb.delete_old_end_users($1) as deleted", [limit]);
   return rows[0]?.deleted ?? 0;

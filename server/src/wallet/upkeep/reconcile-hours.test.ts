@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import pg from "pg";
 import { closeDueHours, passWatermarks, waitMs } from "../../../test/support/data/close-due-hours.ts";
 import { seedOldDay } from "../../../test/support/data/seed-old-day.ts";
-import { seedBudget, seedKey, seedWallet } from "../../../test/support/data/seed-wallet.ts";
+import { seedKey, seedKeyLimits, seedWallet } from "../../../test/support/data/seed-wallet.ts";
 import { withoutTriggers } from "../../../test/support/data/without-triggers.ts";
 import { createTestDatabase, type TestDatabase } from "../../../test/support/services/database.ts";
 import { captureBatch, holdBatch } from "../statements.ts";
@@ -53,17 +53,16 @@ test("a deleted charge of a closed hour is found, also if its search is deleted 
 
 test("an hour that does not verify stays open until its difference is resolved", async () => {
   const seed = await seedWallet(db.owner, { credit: 20_000n });
-  const budgetId = await seedBudget(db.owner, seed.walletId, { total: 20_000n });
-  const keyId = await seedKey(db.owner, seed.walletId, { budgetId });
+  const limitsId = await seedKeyLimits(db.owner, seed.walletId, { total: 20_000n });
+  const keyId = await seedKey(db.owner, seed.walletId, { limitsId });
   const run = { name: "a run", maxMicros: 20_000n, ttlSeconds: 60 };
   const item = { searchId: randomUUIDv7(), ...seed, keyId, run };
   await holdBatch(db.ledger, [item]);
   await captureBatch(db.ledger, [item]);
   const now = new Date(Date.now() + 2 * hourMs);
   await passWatermarks(db.owner, now);
-  const budgets = ["key budgets, total", "key budgets, day", "key budgets, month", "runs"];
   for (const [change, undo, expected] of [
-    ["state = 'released'", "state = 'captured'", ["captures", "usage", ...budgets]],
+    ["state = 'released'", "state = 'captured'", ["captures", "usage", "windows"]],
     ["key_id = gen_random_uuid()", `key_id = '${keyId}'`, ["references"]],
   ] as const) {
     await db.owner.query(`update pb.searches set ${change} where id = $1`, [item.searchId]);

@@ -1,6 +1,7 @@
 import type { Pool, Queryable } from "../../db/pool.ts";
 import { adjustmentChecks, closedMonthsCheck } from "./reconcile-accounting.ts";
 import { paymentChecks } from "./reconcile-payments.ts";
+import { windowChecks } from "./reconcile-windows.ts";
 
 // The full pass of reconciliation: recomputes every counter that the hot path maintains incrementally from all rows. All
 // checks read one snapshot, so they are exact while searches run. The hourly pass is in reconcile-hours.ts.
@@ -178,38 +179,7 @@ export const checks: Check[] = [
         where s.idempotency_hmac is not null and (s.state = 'pending' or kept.search_id is not null)
       ) s on s.id = c.search_id and s.wallet_id = c.wallet_id and s.mode = c.mode and s.idempotency_hmac = c.key_hmac`,
   },
-  ...(["total", "day", "month"] as const).map((period) => ({
-    name: `key budgets, ${period}`,
-    sentence: `The amount counted by every key budget (${period}) equals the sum of its pending and captured searches.`,
-    sql: `
-      select b.id, coalesce(sum(s.price_micros), 0) + coalesce(o.amount_micros, 0),
-        b.${period}_spent_micros
-      from pb.key_budgets b
-      left join ${searches} s on s.key_budget_id = b.id and s.state in ('pending', 'captured')
-        ${period === "total" ? "" : `and pb.utc_${period}(s.held_at) = b.${period}`}
-      left join pb.budget_openings o on o.budget_id = b.id and ${period === "total"}
-      where b.mode = 'live' ${period === "total" ? "" : `and b.${period} > (select retained_since from pb.retention)`}
-      group by b.id, o.amount_micros`,
-  })),
-  {
-    name: "runs",
-    sentence: "The amount counted by every run equals the sum of its pending and captured searches.",
-    sql: `
-      select r.id, coalesce(sum(s.price_micros), 0), r.spent_micros
-      from pb.run_budgets r
-      left join ${searches} s on s.run_budget_id = r.id and s.state in ('pending', 'captured')
-      group by r.id, r.spent_micros`,
-  },
-  {
-    name: "end users",
-    sentence: "The amount counted for every end user with a limit equals the sum of the pending and captured searches.",
-    sql: `
-      select e.id, coalesce(sum(s.price_micros), 0), e.spent_micros
-      from pb.end_user_budgets e
-      join pb.key_budgets b on b.id = e.key_budget_id and b.mode = 'live'
-      left join ${searches} s on s.end_user_budget_id = e.id and s.state in ('pending', 'captured')
-      group by e.id, e.spent_micros`,
-  },
+  ...windowChecks(searches, "window_openings"),
   {
     name: "overdue holds",
     sentence: "No hold is still pending five minutes after it expired.",
@@ -256,7 +226,7 @@ export const checks: Check[] = [
   },
   {
     name: "references",
-    sentence: "No row refers to a wallet that does not exist, or to a key or budget of another wallet.",
+    sentence: "No row refers to a wallet that does not exist, or to a key or window of another wallet.",
     sql: `
       select distinct n.rows || ' ' || n.wallet_id, n.wallet_id, w.id
       from (
@@ -268,7 +238,7 @@ export const checks: Check[] = [
       select distinct 'searches by key ' || s.key_id, s.wallet_id, k.wallet_id
       from ${searches} s left join pb.keys k on k.id = s.key_id
       union all
-      select distinct 'searches on budget ' || s.key_budget_id, s.wallet_id, b.wallet_id
-      from ${searches} s left join pb.key_budgets b on b.id = s.key_budget_id where s.key_budget_id is not null`,
+      select distinct 'searches in window ' || w.id, s.wallet_id, w.wallet_id
+      from ${searches} s cross join lateral unnest(s.window_ids) as n (id) join pb.budget_windows w on w.id = n.id`,
   },
 ];

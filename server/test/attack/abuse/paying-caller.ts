@@ -8,18 +8,48 @@ export interface CallerResult {
   p99Ms: number;
 }
 
+export interface Pace {
+  forMs: number;
+  perSecond: number;
+}
+
 /** Sends `perSecond` paid searches a second, every fifth on a new connection. */
-export async function measureCaller(
-  url: string,
-  key: string,
-  { forMs, perSecond }: { forMs: number; perSecond: number },
+export function measureCaller(url: string, key: string, pace: Pace): Promise<CallerResult> {
+  return measureRequests(pace, (count) =>
+    requestOnce(`${url}/v1/search`, {
+      method: "POST",
+      headers: {
+        "x-api-key": key,
+        "content-type": "application/json",
+        ...(count % 5 === 0 ? { connection: "close" } : {}),
+      },
+      body: '{"query":"cats"}',
+    }),
+  );
+}
+
+/** Resolves with 200, or with a description of the failure. */
+export async function requestOnce(url: string, init: RequestInit): Promise<200 | string> {
+  return fetch(url, { ...init, signal: AbortSignal.timeout(20_000) }).then(
+    async (response) => {
+      const body = await response.text();
+      return response.status === 200 ? 200 : `${response.status} ${body.slice(0, 300)}`;
+    },
+    (error: unknown) => String(error),
+  );
+}
+
+/** Starts requests at a steady rate, whatever becomes of the earlier ones. */
+export async function measureRequests(
+  { forMs, perSecond }: Pace,
+  send: (count: number) => Promise<200 | string>,
 ): Promise<CallerResult> {
   const times: number[] = [];
   const failures: string[] = [];
   const inFlight: Promise<void>[] = [];
   const end = performance.now() + forMs;
   for (let count = 0; performance.now() < end; count += 1) {
-    inFlight.push(searchOnce(count % 5 === 0 ? { connection: "close" } : {}));
+    inFlight.push(sendOnce(count));
     await wait(1_000 / perSecond);
   }
   await Promise.all(inFlight);
@@ -27,20 +57,9 @@ export async function measureCaller(
   const at = (share: number): number => Math.round(sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN);
   return { searches: inFlight.length, failures, p50Ms: at(0.5), p99Ms: at(0.99) };
 
-  async function searchOnce(headers: Record<string, string>): Promise<void> {
+  async function sendOnce(count: number): Promise<void> {
     const startedAt = performance.now();
-    const status = await fetch(`${url}/v1/search`, {
-      method: "POST",
-      headers: { "x-api-key": key, "content-type": "application/json", ...headers },
-      body: '{"query":"cats"}',
-      signal: AbortSignal.timeout(20_000),
-    }).then(
-      async (response) => {
-        const body = await response.text();
-        return response.status === 200 ? 200 : `${response.status} ${body.slice(0, 300)}`;
-      },
-      (error: unknown) => String(error),
-    );
+    const status = await send(count);
     times.push(performance.now() - startedAt);
     if (status !== 200) failures.push(status);
   }

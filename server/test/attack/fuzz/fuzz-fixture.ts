@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { choosePort } from "../../../src/dev/choose-port.ts";
 import { mintKey } from "../../../src/keys/key-format.ts";
 import { type NewKey, revokeKey } from "../../../src/keys/keys.ts";
 import { startFakeStripe } from "../../support/payments/fake-stripe.ts";
@@ -9,8 +10,9 @@ import { webhookSettings } from "../../support/payments/payment-fixture.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/services/database.ts";
 import { startOpenidProvider } from "../../support/services/openid-provider.ts";
 import { createTestKey, createTestWallet } from "../../support/services/server.ts";
-import { startBreakableUpstream } from "./breakable-upstream.ts";
+import { type BreakableUpstream, startBreakableUpstream } from "./breakable-upstream.ts";
 import { createAddress, openSessions } from "./console-sessions.ts";
+import { type CpuMeter, cpuProbe, openCpuMeter } from "./cost/cpu-meter.ts";
 import { launchServer } from "./launch-server.ts";
 import type { Tenant } from "./tenant.ts";
 
@@ -21,6 +23,9 @@ export interface FuzzFixture {
   /** The values of placeholders. Tenants are replaced from time to time to limit the number of their rows. */
   tenants: Tenant[];
   renewTenants(): Promise<void>;
+  upstream: BreakableUpstream;
+  /** The CPU time of the server. */
+  cpu: CpuMeter;
   /** The last output of the server, for the report of a failure. */
   serverOutput(): string;
   hasEnded(): boolean;
@@ -41,7 +46,8 @@ export async function openFuzzFixture(): Promise<FuzzFixture> {
   const fleet = join(folder, "fleet.json");
   // A cell that is not reachable, with a token file that does not exist.
   await writeFile(fleet, JSON.stringify({ cells: [{ name: "eu1", url: "http://127.0.0.1:1", tokenFile: "token" }] }));
-  const server = await launchServer(db, {
+  const probePort = await choosePort({ host: "127.0.0.1" });
+  const settings = {
     ...webhookSettings(stripe.url),
     ...openid.settings,
     PENNYBLACK_SIGN_UP: "open",
@@ -57,9 +63,14 @@ export async function openFuzzFixture(): Promise<FuzzFixture> {
     PENNYBLACK_TRUSTED_PROXIES: "127.0.0.1",
     PENNYBLACK_LOG_LEVEL: "error",
     REDIS_URL: process.env["PENNYBLACK_TEST_REDIS_URL"] ?? "redis://127.0.0.1:6379",
-  });
+    CPU_PROBE_PORT: String(probePort),
+  };
+  const server = await launchServer(db, settings, [cpuProbe]);
+  const cpu = await openCpuMeter(probePort);
   const fixture: FuzzFixture = {
     db,
+    upstream,
+    cpu,
     addresses: {
       public: { port: Number(new URL(server.url).port) },
       internal: { port: Number(new URL(server.opsUrl).port) },
@@ -73,6 +84,7 @@ export async function openFuzzFixture(): Promise<FuzzFixture> {
     serverOutput: () => server.output().slice(-4_000),
     hasEnded: () => server.process.exitCode !== null || server.process.signalCode !== null,
     async close() {
+      cpu.close();
       server.process.kill("SIGTERM");
       await server.ended;
       await Promise.all([upstream.close(), stripe.close(), openid.close()]);

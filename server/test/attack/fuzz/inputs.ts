@@ -107,6 +107,14 @@ const idPlaceholders: Record<string, string> = {
   "/operator/searches": "{{requestId}}",
 };
 
+/** The path with the ids of the tenant. */
+export function usualPath({ path }: FuzzOperation): string {
+  const own = path.replace("{walletId}", "{{walletId}}").replace("{personId}", "{{memberId}}");
+  const parent = own.slice(0, own.search(/(?<!\{)\/\{(?!\{)/));
+  const placeholder = idPlaceholders[parent.replace("/console/api/wallets/{{walletId}}", "/v1")];
+  return own.replace(/(?<!\{)\{\w+\}(?!\})/, () => placeholder ?? (parent === "/problems" ? "rate_limited" : "base"));
+}
+
 const consolePrefix = "/console/api/wallets/{walletId}";
 
 function pathOf({ path }: FuzzOperation): Arbitrary<string> {

@@ -2,7 +2,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
 import { reconcile } from "../../../src/wallet/upkeep/reconcile.ts";
 import { checkResponse, describeInput } from "./check-response.ts";
-import { type FuzzFixture, generatedValues, openFuzzFixture, tenantCount } from "./fuzz-fixture.ts";
+import { measureCosts } from "./cost/measure-costs.ts";
+import { watchInputs } from "./cost/watch-inputs.ts";
+import { fillIn } from "./fill-in.ts";
+import { type FuzzFixture, openFuzzFixture, tenantCount } from "./fuzz-fixture.ts";
 import { type Input, inputsOf } from "./inputs.ts";
 import { readOperations } from "./operations.ts";
 import type { Tenant } from "./tenant.ts";
@@ -16,6 +19,10 @@ export interface FuzzOptions {
   seed: number;
   /** Only this batch, to reproduce a failure. */
   batch?: number;
+  /** Whether to measure the CPU time of inputs as well. */
+  hasCosts?: boolean;
+  /** Measures the CPU time of the cases whose name matches. */
+  case?: RegExp;
   onProgress?: (report: FuzzReport) => void;
 }
 
@@ -30,6 +37,8 @@ export interface FuzzReport {
   /** Temporary 503 responses that were retried. */
   retried: number;
   charged: number;
+  /** The cases whose CPU time was measured. */
+  costCases: number;
   maxMs: number;
   p99Ms: number;
   seconds: number;
@@ -58,6 +67,8 @@ export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
     await run.run();
     run.checkRoutes();
     await run.checkLedger();
+    // Last, because its searches are not compared with the ledger.
+    if (options.hasCosts || options.case) await run.checkCosts();
     return run.report;
   } finally {
     await fixture.close();
@@ -73,6 +84,7 @@ class FuzzRun {
     closed: 0,
     retried: 0,
     charged: 0,
+    costCases: 0,
     maxMs: 0,
     p99Ms: 0,
     seconds: 0,
@@ -85,6 +97,7 @@ class FuzzRun {
   readonly #times = new Uint32Array(timeoutMs + 2);
   /** Runs in parallel with the inputs. */
   #renewal: Promise<void> | undefined;
+  readonly #watch = watchInputs(() => performance.timeOrigin + performance.now());
   readonly #paid = new Set<string>();
   readonly #unpaid = new Set<string>();
 
@@ -147,6 +160,10 @@ class FuzzRun {
   }
 
   #reportProgress(startedAt: number): void {
+    this.#fixture.cpu
+      .read()
+      .then(({ slowTurns }) => this.#watch.record(slowTurns))
+      .catch(() => undefined);
     this.report.seconds = (performance.now() - startedAt) / 1_000;
     this.report.p99Ms = this.#percentile(0.99);
     this.#options.onProgress?.(this.report);
@@ -167,6 +184,7 @@ class FuzzRun {
       this.#recordTime(Math.ceil(performance.now() - startedAt));
       return exchange;
     };
+    const recordAnswered = this.#watch.start(generated);
     let exchange = await send();
     // On an overloaded machine a statement may time out. The condition must be temporary.
     for (let tries = 0; tries < 3 && isUnavailable(exchange); tries += 1) {
@@ -174,6 +192,7 @@ class FuzzRun {
       await wait(1_000);
       exchange = await send();
     }
+    recordAnswered();
     this.report.sent += 1;
     this.#recordResponse(input, tenant, exchange);
     const violation = checkResponse(input, exchange);
@@ -237,6 +256,21 @@ class FuzzRun {
     });
   }
 
+  async checkCosts(): Promise<void> {
+    if (this.#fixture.hasEnded()) return;
+    const { slowTurns } = await this.#fixture.cpu.read();
+    this.#watch.record(slowTurns);
+    const onCase = (): void => {
+      this.report.costCases += 1;
+      this.#options.onProgress?.(this.report);
+    };
+    const suspects = this.#watch.suspects();
+    const { inputs, case: only = /(?:)/ } = this.#options;
+    const isThorough = this.#options.case !== undefined || inputs >= minInputsForAllRoutes;
+    for await (const failure of measureCosts(this.#fixture, { timeoutMs, suspects, only, isThorough, onCase }))
+      this.#recordFailure(failure.description, failure);
+  }
+
   /** Every charge in the ledger must belong to a 200 with that charge, and to nothing else. */
   async checkLedger(): Promise<void> {
     const { owner } = this.#fixture.db;
@@ -298,25 +332,4 @@ function saveValue(tenant: Tenant, placeholder: string, value: string | undefine
   const values = (tenant[placeholder] ??= []);
   values.push(value);
   if (values.length > 8) values.shift();
-}
-
-/** Replaces the placeholders and adds a client address. */
-function fillIn(input: Input, tenant: Tenant, otherTenant: Tenant): Input {
-  const replace = (text: string): string =>
-    text.replaceAll(/\{\{(other)?(\w+)\}\}/g, (_whole, other: string | undefined, word: string) => {
-      const name = word.charAt(0).toLowerCase() + word.slice(1);
-      const values = (other ? otherTenant : tenant)[name] ?? [];
-      if (word.endsWith("Once")) return values.pop() ?? "used-up";
-      return values[input.pick % Math.max(1, values.length)] ?? generatedValues[name]?.() ?? "nothing-yet";
-    });
-  const from = `198.18.${Math.floor(Math.random() * 16)}.${Math.floor(Math.random() * 250)}`;
-  return {
-    ...input,
-    target: replace(input.target),
-    headers: [
-      ...input.headers.map(([name, value]): [string, string] => [name, replace(value)]),
-      ["x-forwarded-for", from],
-    ],
-    body: typeof input.body === "string" ? replace(input.body) : input.body,
-  };
 }

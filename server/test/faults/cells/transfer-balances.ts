@@ -7,6 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { formatUsd, type Micros, parseUsd } from "../../../src/lib/money.ts";
 import { formatReport, reconcile } from "../../../src/wallet/wallet.ts";
 import { until } from "../../support/assertions/until.ts";
+import { compileCache } from "../../support/services/compile-cache.ts";
 import { createRandom, type Random } from "../random.ts";
 import { type Cell, isReady } from "./cell.ts";
 import { type Fleet, type FleetAccount, fail, initialBalance } from "./fleet.ts";
@@ -135,7 +136,7 @@ interface Ended {
 async function runAdmin({ adminSettings }: Cell, args: readonly string[], killAfterMs?: number): Promise<Ended> {
   const child = spawn(process.execPath, ["server/src/admin/main.ts", ...args], {
     cwd: root,
-    env: { PATH: process.env["PATH"], ...adminSettings },
+    env: { ...compileCache, PATH: process.env["PATH"], ...adminSettings },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const killer = killAfterMs === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), killAfterMs);

@@ -27,7 +27,9 @@ async function main(args: string[]): Promise<number> {
     const result = await runChaos(options, (line) => console.error(line));
     console.log(formatResult(options, result));
     if (result.audited.violations.length === 0) return 0;
-    console.log(`\nVIOLATIONS (seed ${options.seed})\n\n${result.histories.join("\n\n")}`);
+    console.log(
+      `\nVIOLATIONS (seed ${options.seed})\n\n${result.histories.join("\n\n")}\n\nThe logs are in ${result.logs}.`,
+    );
     return 1;
   } catch (error) {
     if (!(error instanceof InvalidOption)) throw error;

@@ -283,9 +283,13 @@ function takeServers({ cluster, random }: FaultContext, max: number): ChaosServe
   return taken;
 }
 
-/** Waits until the server is ready. */
+/**
+ * Waits until the server is ready. It cannot be while one fault of the database follows another, so a server that is not ready
+ * counts only after the last fault.
+ */
 async function returnServer({ cluster, signal }: FaultContext, server: ChaosServer): Promise<void> {
-  await until(`server ${server.index} is ready`, async () => signal.aborted || (await cluster.isReady(server)), 90_000);
+  const isReturned = async (): Promise<boolean> => signal.aborted || (await cluster.isReady(server));
+  await until(`server ${server.index} is ready`, isReturned, 90_000).catch(() => undefined);
   server.isBusy = false;
 }
 

@@ -1,3 +1,4 @@
+import { cpSync, globSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { until } from "../../support/assertions/until.ts";
@@ -29,6 +30,8 @@ export interface ChaosResult {
   copiedReplicas: number;
   /** The histories of the first violations. */
   histories: string[];
+  /** The folder with the logs of a run with violations. */
+  logs: string | undefined;
 }
 
 type Log = (line: string) => void;
@@ -90,7 +93,7 @@ async function runIn(cluster: ChaosCluster, options: ChaosOptions, log: Log): Pr
   const watched = await watch.stop();
   await maintenance.stop();
   audited.violations.push(...watched.violations.slice(0, 20), ...owners.violations, ...callers.violations);
-  audited.violations.push(...injection.failures);
+  audited.violations.unshift(...injection.failures);
   const histories: string[] = [];
   for (const violation of audited.violations.slice(0, 8))
     histories.push(await formatHistory(cluster, violation, journal, injection.records));
@@ -105,27 +108,41 @@ async function runIn(cluster: ChaosCluster, options: ChaosOptions, log: Log): Pr
     owners: owners.counts,
     seconds,
     histories,
+    logs: audited.violations.length === 0 ? undefined : keepLogs(cluster.folder, seed),
     failovers,
     recoveredMs,
     copiedReplicas: cluster.database.copiedReplicas(),
   };
 }
 
-/** How long the cluster took. Undefined if it did not recover, which is added to the failures. */
-async function recover({ database }: ChaosCluster, failures: string[]): Promise<number | undefined> {
+/** How long the database took. Undefined if it did not recover, which is added to the failures, as are servers that do not. */
+async function recover(cluster: ChaosCluster, failures: string[]): Promise<number | undefined> {
   const startedAt = performance.now();
+  const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));
   try {
-    await database.heal();
-    return performance.now() - startedAt;
+    await cluster.database.heal();
   } catch (error) {
-    failures.push(`the database did not recover: ${error instanceof Error ? error.message : String(error)}`);
+    failures.push(`the database did not recover: ${describe(error)}`);
     return undefined;
   }
+  const recoveredMs = performance.now() - startedAt;
+  for (const server of cluster.servers)
+    await until(`server ${server.index} is ready`, () => cluster.isReady(server), 90_000).catch((error: unknown) => {
+      failures.push(`a server did not recover: ${describe(error)}`);
+    });
+  return recoveredMs;
 }
 
 async function auditUnrecovered(cluster: ChaosCluster, journal: Journal, log: Log): Promise<AuditReport> {
   log("the database did not recover, auditing the data of each node");
   return await auditNodes(cluster, journal);
+}
+
+/** Copies the logs and the journal out of the folder of the cluster, which is removed. */
+function keepLogs(folder: string, seed: number): string {
+  const kept = join(".pennyblack/chaos", String(seed));
+  for (const file of globSync("*.{log,jsonl}", { cwd: folder })) cpSync(join(folder, file), join(kept, file));
+  return kept;
 }
 
 interface Audited {
@@ -189,8 +206,8 @@ interface Running {
 
 async function runUntilComplete({ options, callers, injection, startedAt, log }: Running): Promise<void> {
   const end = performance.now() + options.minutes * 60_000;
-  // On a slow machine a short run takes longer to inject every kind of fault, within limits.
-  const latestEnd = performance.now() + Math.max(options.minutes * 2 * 60_000, 60_000);
+  // A short run continues until every kind of fault was injected, within limits.
+  const latestEnd = performance.now() + Math.max(options.minutes * 2 * 60_000, 300_000);
   let last = { searches: 0, at: performance.now() };
   const isComplete = (): boolean =>
     performance.now() >= end &&

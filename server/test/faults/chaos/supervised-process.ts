@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Account } from "../../../src/dev/postgres-programs.ts";
+import { compileCache } from "../../support/services/compile-cache.ts";
 
 export interface ProcessOptions {
   name: string;
@@ -44,7 +45,7 @@ export function superviseProcess(options: ProcessOptions): SupervisedProcess {
     const started = spawn(options.program, options.args, {
       ...options.account,
       cwd: options.folder,
-      env: { PATH: process.env["PATH"], LANG: "C.UTF-8", ...options.environment },
+      env: { ...compileCache, PATH: process.env["PATH"], LANG: "C.UTF-8", ...options.environment },
       stdio: ["ignore", log, log],
       // In its own process group, so that Ctrl-C in the terminal does not reach it.
       detached: true,

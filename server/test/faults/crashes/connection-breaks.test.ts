@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, type TestContext, test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
 import { until } from "../../support/assertions/until.ts";
 import { describeOutcome } from "../callers.ts";
 import type { Outcome, SearchRequest } from "../send-search.ts";
@@ -100,13 +99,17 @@ test("under load with broken connections, a 200 is charged once, an error never,
       if (round % 2 === 0) server.wire.cut();
       await until("searches continue", () => callers.counts.paid > paid + 10);
     }
+    // The callers of one server wait meanwhile, and those of the other continue.
+    const continued = async (): Promise<void> => {
+      const { searches } = callers.counts;
+      await until("searches continue on the other server", () => callers.counts.searches > searches + 10);
+    };
     for (const { wire } of [server, other]) {
       wire.pause();
-      // A realistic network outage. There is no condition to wait for.
-      await wait(500);
+      await continued();
       wire.resume();
       wire.blackhole(true);
-      await wait(500);
+      await continued();
       wire.blackhole(false);
       wire.cut();
     }

@@ -22,7 +22,7 @@ export interface CrashFixture extends LedgerControls {
   db: TestDatabase;
   upstream: DelayedUpstream;
   journal: Journal;
-  startServer(settings?: Record<string, string>): Promise<CrashServer>;
+  startServer(settings?: Record<string, string>, awaited?: "ready" | "listening"): Promise<CrashServer>;
   startWorker(settings?: Record<string, string>): Promise<WorkerProcess>;
   createWallet(balance?: string): Promise<TestWallet>;
   /** Sends a search and waits until the upstream has its query. Finish it with `upstream.answer`. */
@@ -78,8 +78,8 @@ export async function openCrashFixture(): Promise<CrashFixture> {
     db,
     upstream,
     journal,
-    async startServer(settings = {}) {
-      const server = await startThroughWire(db, { PENNYBLACK_SEARXNG_URL: upstream.url, ...settings });
+    async startServer(settings = {}, awaited = "ready") {
+      const server = await startThroughWire(db, { PENNYBLACK_SEARXNG_URL: upstream.url, ...settings }, awaited);
       servers.push(server);
       return server;
     },
@@ -118,11 +118,15 @@ export async function openCrashFixture(): Promise<CrashFixture> {
   };
 }
 
-async function startThroughWire(db: TestDatabase, settings: Record<string, string>): Promise<CrashServer> {
+async function startThroughWire(
+  db: TestDatabase,
+  settings: Record<string, string>,
+  awaited: "ready" | "listening",
+): Promise<CrashServer> {
   const { hostname, port } = new URL(db.ledgerUrl);
   const wire = new TcpProxy({ host: hostname, port: Number(port) });
   await wire.listen();
-  const server = await startServerProcess(db, { DATABASE_URL: wire.through(db.ledgerUrl), ...settings });
+  const server = await startServerProcess(db, { DATABASE_URL: wire.through(db.ledgerUrl), ...settings }, [], awaited);
   return {
     ...server,
     wire,

@@ -38,10 +38,15 @@ type StripeEvent = (typeof stripe.events)[number];
 
 const counts = { sent: 0, answered: 0, broken: 0, rejected: 0, killed: 0 };
 
+/** Deliveries without a response, by number. */
+const inFlight = new Map<number, ServerProcess>();
+
 /** One attempt. Returns false if it must be retried, which Stripe does for days. */
 async function deliver(event: StripeEvent): Promise<boolean> {
   counts.sent += 1;
   const server = random.pick(servers);
+  const number = counts.sent;
+  inFlight.set(number, server);
   try {
     const signed = signEvent(event, webhookSecret);
     const response = await fetch(`${server.url}/v1/payments/stripe/webhook`, { method: "POST", ...signed });
@@ -52,6 +57,8 @@ async function deliver(event: StripeEvent): Promise<boolean> {
   } catch {
     counts.broken += 1;
     return false;
+  } finally {
+    inFlight.delete(number);
   }
 }
 
@@ -179,13 +186,16 @@ function isAbout(event: StripeEvent, payments: Set<string>): boolean {
   return payments.has(object.payment_intent ?? object.id);
 }
 
-/** Kills a server while deliveries wait for the database, if any are left, so that they are interrupted. */
+/** Kills a server that cannot finish its deliveries, if any are left, so that they are interrupted. */
 async function killAndRestart(): Promise<void> {
-  const victim = servers.shift();
+  const [victim] = servers;
   const lock = await db.owner.connect();
   try {
     await lock.query("begin; lock table pb.payment_events in exclusive mode");
-    await until("deliveries wait", async () => hasEnded() || (await areDeliveriesWaiting()));
+    const sentBefore = counts.sent;
+    const hasWork = (): boolean => [...inFlight].some(([number, server]) => number > sentBefore && server === victim);
+    await until("the server waits for the lock", async () => inFlight.size === 0 || hasWork());
+    servers.shift();
     victim?.process.kill("SIGKILL");
     await victim?.ended;
   } finally {
@@ -193,16 +203,4 @@ async function killAndRestart(): Promise<void> {
     lock.release();
   }
   servers.push(await startServer());
-}
-
-function hasEnded(): boolean {
-  const { sent, answered, broken, rejected } = counts;
-  return sent === answered + broken + rejected;
-}
-
-async function areDeliveriesWaiting(): Promise<boolean> {
-  const { rowCount } = await db.owner.query(
-    "select from pg_locks where not granted and relation = 'pb.payment_events'::regclass",
-  );
-  return (rowCount ?? 0) > 0;
 }

@@ -17,8 +17,9 @@ const { upstream, journal, db } = fixture;
 
 after(() => fixture.close());
 
+/** It is not ready, so that a load balancer sends it nothing, but must not do harm with what it gets. */
 function startServerAt(offset: string) {
-  return fixture.startServer({ ...fakedClock(offset) });
+  return fixture.startServer({ ...fakedClock(offset) }, "listening");
 }
 
 async function readEntries(url: string, wallet: TestWallet) {

@@ -14,27 +14,16 @@ const readRows = `
   select concat_ws(' ', 'wallet', id, credited_micros, debited_micros, held_micros, owed_micros, suspended_at is not null) as line
   from pb.wallets where id = any ($1)
   union all
-  select concat_ws(' ', 'budget', id, total_spent_micros,
-    day_spent_micros, day = pb.utc_day(clock_timestamp()),
-    month_spent_micros, month = pb.utc_month(clock_timestamp()))
-  from pb.key_budgets where wallet_id = any ($1)
-  union all
-  select concat_ws(' ', 'end user', key_budget_id, end_user, spent_micros,
-    resets_at = (pb.utc_day(clock_timestamp()) + 1)::timestamp at time zone 'utc')
-  from pb.end_user_budgets where wallet_id = any ($1)
-  union all
-  select concat_ws(' ', 'run live', wallet_id, name, max_micros, spent_micros, expires_at <= clock_timestamp())
-  from pb.run_budgets where wallet_id = any ($1)
-  union all
-  select concat_ws(' ', 'run test', wallet_id, name, max_micros, spent_micros, expires_at <= clock_timestamp())
-  from pb.test_run_budgets where wallet_id = any ($1)
+  select concat_ws(' ', 'window', wallet_id, mode, coalesce(budget_id::text, 'run'), coalesce(nullif(subject, ''), '-'),
+    coalesce(limit_micros::text, '-'), spent_micros, coalesce(resets_at <= clock_timestamp(), false))
+  from pb.budget_windows where wallet_id = any ($1)
   union all
   select concat_ws(' ', 'search', s.id, s.wallet_id, s.mode, s.price_micros, s.state,
-    coalesce(s.key_budget_id::text, '-'), coalesce(r.name, t.name, '-'),
-    coalesce(s.end_user, '-'), s.end_user_budget_id is not null)
-  from pb.searches s left join pb.run_budgets r on r.id = s.run_budget_id
-  left join pb.test_run_budgets t on t.id = s.run_budget_id
-  where s.wallet_id = any ($1) and s.id >= $2
+    coalesce(s.end_user, '-'), coalesce(cardinality(s.window_ids), 0), coalesce((
+      select string_agg(coalesce(w.budget_id::text, 'run') || ':' || w.subject, ',' order by w.budget_id, w.subject)
+      from pb.budget_windows w where w.id = any (s.window_ids)
+    ), '-'))
+  from pb.searches s where s.wallet_id = any ($1) and s.id >= $2
   union all
   select concat_ws(' ', 'claim', wallet_id, mode, encode(key_hmac, 'hex'), encode(fingerprint, 'hex'), search_id,
     coalesce(encode(answer, 'hex'), '-'))

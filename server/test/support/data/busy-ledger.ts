@@ -17,7 +17,7 @@ import { seedPayments } from "../payments/seed-payments.ts";
 import { createTestDatabase, type TestDatabase } from "../services/database.ts";
 import { passWatermarks, waitMs } from "./close-due-hours.ts";
 import { seedOldDay } from "./seed-old-day.ts";
-import { seedBudget, seedKey, seedWallet } from "./seed-wallet.ts";
+import { seedKey, seedKeyLimits, seedWallet } from "./seed-wallet.ts";
 
 /** A ledger with rows in every table, for tests of reconciliation. */
 export interface BusyLedger {
@@ -36,8 +36,9 @@ export async function createBusyLedger(): Promise<BusyLedger> {
     const { walletId } = await seedWallet(database.owner, { credit: 10_000n * priceMicros });
     for (const mode of ["live", "test"] as const) {
       const endUser = { amount: 900_000n * priceMicros, period: "month" } as const;
-      const budgetId = await seedBudget(database.owner, walletId, { total: 900_000n * priceMicros, endUser }, mode);
-      seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { mode, budgetId }) });
+      const limits = { total: endUser.amount, day: endUser.amount, month: endUser.amount, endUser };
+      const limitsId = await seedKeyLimits(database.owner, walletId, limits, mode);
+      seeds.push({ walletId, keyId: await seedKey(database.owner, walletId, { mode, limitsId }) });
     }
   }
   const { walletId } = await seedWallet(database.owner, { credit: priceMicros });

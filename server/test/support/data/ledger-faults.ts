@@ -15,7 +15,7 @@ export interface Fault {
 const anyOf = (table: string, where: string): string =>
   `(select id from pb.${table} where ${where} order by id limit 1)`;
 const live = (state: string): string =>
-  anyOf("searches", `mode = 'live' and state = '${state}' and key_budget_id is not null and run_budget_id is not null`);
+  anyOf("searches", `mode = 'live' and state = '${state}' and cardinality(window_ids) > 1`);
 const cent = (table: string, column: string, where: string): Omit<Fault, "finds"> => ({
   name: `${table}.${column}`,
   sql: `update pb.${table} set ${column} = ${column} + 1 where ${where}`,
@@ -23,8 +23,9 @@ const cent = (table: string, column: string, where: string): Omit<Fault, "finds"
 });
 const firstWallet = `id = ${anyOf("wallets", "true")}`;
 const chargedUsage = `charged_micros > 0 and wallet_id = ${anyOf("wallets", "true")}`;
-const firstBudget = `id = ${anyOf("key_budgets", "mode = 'live'")}`;
-const firstEndUser = `id = ${anyOf("end_user_budgets", "key_budget_id in (select id from pb.key_budgets where mode = 'live')")}`;
+const window = (where: string): string =>
+  `id = (select w.id from pb.budget_windows w left join pb.budgets b on b.id = w.budget_id
+    where w.mode = 'live' and (w.resets_at is null or w.resets_at > now()) and ${where} order by w.id limit 1)`;
 
 export const ledgerFaults: Fault[] = [
   ...paymentFaults,
@@ -58,12 +59,25 @@ export const ledgerFaults: Fault[] = [
     hourly: ["payments, closed days"],
   },
   { ...cent("openings", "amount_micros", "kind = 'capture'"), finds: ["debited", "double entry", "usage"], hourly: [] },
-  { ...cent("budget_openings", "amount_micros", "true"), finds: ["key budgets, total"], hourly: [] },
-  { ...cent("key_budgets", "total_spent_micros", firstBudget), finds: ["key budgets, total"] },
-  { ...cent("key_budgets", "day_spent_micros", firstBudget), finds: ["key budgets, day"] },
-  { ...cent("key_budgets", "month_spent_micros", firstBudget), finds: ["key budgets, month"] },
-  { ...cent("run_budgets", "spent_micros", `id = ${anyOf("run_budgets", "true")}`), finds: ["runs"] },
-  { ...cent("end_user_budgets", "spent_micros", firstEndUser), finds: ["end users"], hourly: [] },
+  { ...cent("window_openings", "micros", "true"), finds: ["windows"], hourly: [] },
+  ...Object.entries({
+    total: "w.resets_at is null",
+    day: "b.period = 'day' and not b.per_end_user",
+    month: "b.period = 'month' and not b.per_end_user",
+    run: "w.budget_id is null",
+    "end user": "b.per_end_user",
+  }).map(([kind, where]) => ({
+    ...cent("budget_windows", "spent_micros", window(where)),
+    name: `budget_windows.spent_micros, ${kind}`,
+    finds: ["windows"],
+  })),
+  {
+    name: "budget_windows: a window ends too late",
+    finds: ["window ends"],
+    sql: `create table planted.changed as select id, resets_at from pb.budget_windows where ${window("b.period = 'day'")};
+      update pb.budget_windows set resets_at = resets_at + interval '1 day' where id in (select id from planted.changed)`,
+    undo: "update pb.budget_windows w set resets_at = c.resets_at from planted.changed c where c.id = w.id",
+  },
   {
     ...cent("usage_days", "charged_micros", chargedUsage),
     finds: ["usage", "usage, hours"],
@@ -115,7 +129,7 @@ export const ledgerFaults: Fault[] = [
   },
   {
     name: "searches: a captured search is marked released",
-    finds: ["captures", "key budgets, total", "key budgets, day", "key budgets, month", "runs"],
+    finds: ["captures", "windows"],
     sql: `create table planted.changed as select ${live("captured")} as id;
       update pb.searches set state = 'released' where id in (select id from planted.changed)`,
     undo: "update pb.searches set state = 'captured' where id in (select id from planted.changed)",

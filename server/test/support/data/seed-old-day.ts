@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Queryable } from "../../../src/db/pool.ts";
-import { seedBudget, seedKey } from "./seed-wallet.ts";
+import { seedKey, seedKeyLimits } from "./seed-wallet.ts";
 import { uuidOf } from "./uuid-of.ts";
 
 const dayMs = 86_400_000;
@@ -25,13 +25,14 @@ export async function seedOldDay(owner: Queryable, daysAgo: number): Promise<Old
     `insert into pb.wallets (id, name, credited_micros, debited_micros, created_at) values ($1, 'old', 1010000, 50000, $2)`,
     [walletId, at],
   );
-  const budgetId = await seedBudget(owner, walletId, { total: 100_000_000n, day: 100_000_000n });
-  await owner.query(
-    `update pb.key_budgets set total_spent_micros = 50000, day = $2, day_spent_micros = 50000, month = date_trunc('month', $2::date),
-       month_spent_micros = 50000 where id = $1`,
-    [budgetId, day],
+  const limitsId = await seedKeyLimits(owner, walletId, { total: 100_000_000n, day: 100_000_000n });
+  const windows = await owner.query<{ id: bigint }>(
+    `insert into pb.budget_windows (wallet_id, mode, budget_id, subject, limit_micros, spent_micros, opened_at, resets_at)
+     select b.wallet_id, b.mode, b.id, '', b.amount_micros, 50000, $2, case when b.period = 'day' then $3::date + 1 end
+     from pb.key_limit_budgets l join pb.budgets b on b.id = l.budget_id where l.limits_id = $1 returning id`,
+    [limitsId, at, day],
   );
-  const keyId = await seedKey(owner, walletId, { budgetId });
+  const keyId = await seedKey(owner, walletId, { limitsId });
   const transferId = uuidOf(noon);
   await owner.query(
     `insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
@@ -44,9 +45,9 @@ export async function seedOldDay(owner: Queryable, daysAgo: number): Promise<Old
   );
   const searchIds = Array.from({ length: 5 }, (_, index) => uuidOf(noon + index));
   await owner.query(
-    `insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, settled_at, key_budget_id)
+    `insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, settled_at, window_ids)
      select id, $2, $3, 'live', 10000, 'captured', $4::timestamptz, $4, $4, $5 from unnest($1::uuid[]) id`,
-    [searchIds, walletId, keyId, at, budgetId],
+    [searchIds, walletId, keyId, at, windows.rows.map(({ id }) => String(id))],
   );
   await owner.query(
     `insert into pb.transfers (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { createHash, randomUUIDv7 } from "node:crypto";
 import type { Queryable } from "../../../src/db/pool.ts";
 import type { Micros } from "../../../src/lib/money.ts";
@@ -5,7 +6,7 @@ import { topUpBatch } from "../../../src/wallet/statements.ts";
 
 export interface KeySeed {
   mode?: "live" | "test" | "mgmt";
-  budgetId?: string;
+  limitsId?: string;
   isExpired?: boolean;
 }
 
@@ -23,7 +24,7 @@ export async function seedKey(owner: Queryable, walletId: string, seed: KeySeed 
   const keyId = randomUUIDv7();
   const mode = seed.mode ?? "live";
   await owner.query(
-    `insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, budget_id, expires_at)
+    `insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, limits_id, expires_at)
      values ($1, $2, $3, 'A key', 'pb_', 1, $4, $5, $6, case when $7 then clock_timestamp() - interval '1 second' end)`,
     [
       keyId,
@@ -31,41 +32,43 @@ export async function seedKey(owner: Queryable, walletId: string, seed: KeySeed 
       mode,
       createHash("sha256").update(keyId).digest(),
       mode === "mgmt" ? ["keys:write"] : ["search"],
-      seed.budgetId ?? null,
+      seed.limitsId ?? null,
       seed.isExpired ?? false,
     ],
   );
   return keyId;
 }
 
-export interface BudgetSeed {
+export interface LimitsSeed {
   total?: Micros | undefined;
   day?: Micros | undefined;
   month?: Micros | undefined;
   endUser?: { amount: Micros; period: "day" | "month" } | undefined;
 }
 
-export async function seedBudget(
+export async function seedKeyLimits(
   owner: Queryable,
   walletId: string,
-  limits: BudgetSeed,
+  limits: LimitsSeed,
   mode: "live" | "test" = "live",
 ): Promise<string> {
-  const budgetId = randomUUIDv7();
-  await owner.query(
-    `insert into pb.key_budgets (id, wallet_id, mode, total_limit_micros, day_limit_micros, month_limit_micros,
-       end_user_limit_micros, end_user_period)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [
-      budgetId,
-      walletId,
-      mode,
-      limits.total ?? null,
-      limits.day ?? null,
-      limits.month ?? null,
-      limits.endUser?.amount ?? null,
-      limits.endUser?.period ?? null,
-    ],
-  );
-  return budgetId;
+  const { rows } = await owner.query<{ id: string }>("select pb.save_key_limits($1, null, $2, $3) as id", [
+    walletId,
+    mode,
+    toLimits(limits),
+  ]);
+  const [row] = rows;
+  assert(row);
+  return row.id;
 }
+
+/** As pb.save_key_limits expects them. */
+export function toLimits({ endUser, ...limits }: LimitsSeed): string {
+  const all = { ...limits, end_user: endUser?.amount, end_user_period: endUser?.period };
+  return JSON.stringify(all, (_, value) => (typeof value === "bigint" ? String(value) : value));
+}
+
+/** The window of a budget of these limits. */
+export const windowOf = (limitsId: string, period: "total" | "day" | "month"): string =>
+  `budget_id = (select b.id from pb.key_limit_budgets l join pb.budgets b on b.id = l.budget_id
+    where l.limits_id = '${limitsId}' and coalesce(b.period, 'total') = '${period}' and not b.per_end_user)`;

@@ -1,29 +1,15 @@
 import type { Queryable } from "../../../src/db/pool.ts";
 
-/**
- * Moves today's holds and budgets to another day or month. Periods are only compared for equality, so one day earlier or
- * later is enough if it is in the same month, and four years back is the same day of another month. The sweeper's watermark
- * moves back as well, because the holds are now older than it.
- */
+/** Ends the windows of the day, or of the day and the month, as if midnight had passed since they were opened. */
 export async function shiftCalendar(
   owner: Queryable,
   walletIds: string[],
   period: "next day" | "next month",
 ): Promise<void> {
-  const step = "case when extract(day from clock_timestamp() at time zone 'utc') > 15 then -1 else 1 end";
-  const interval = period === "next day" ? `make_interval(days => ${step})` : "interval '-4 years'";
-  await owner.query(`update pb.searches set held_at = held_at + ${interval} where wallet_id = any ($1) and id >= $2`, [
-    walletIds,
-    walletIds.toSorted()[0],
-  ]);
   await owner.query(
-    `update pb.key_budgets set day = day + ${interval}, month = ${period === "next day" ? "month" : `month + ${interval}`}
-     where wallet_id = any ($1)`,
-    [walletIds],
+    `update pb.budget_windows w set resets_at = least(w.resets_at, pb.utc_day(clock_timestamp())::timestamp at time zone 'utc')
+     from pb.budgets b
+     where b.id = w.budget_id and b.wallet_id = any ($1) and (b.period = 'day' or (b.period = 'month' and $2))`,
+    [walletIds, period === "next month"],
   );
-  // The limits of end users in these tests are per day.
-  await owner.query(`update pb.end_user_budgets set resets_at = resets_at + ${interval} where wallet_id = any ($1)`, [
-    walletIds,
-  ]);
-  await owner.query("update pb.sweep_watermark set settled_before = '1970-01-03'");
 }

@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { compileCache } from "../services/compile-cache.ts";
 import type { CodeBlock } from "./read-code-blocks.ts";
+import { openScripts, type ScriptLanguage, type ScriptResult, type Scripts } from "./run-scripts.ts";
 
 export interface Bench {
   /** Contains the installed `@pennyblack/sdk` and the settings of curl. */
   folder: string;
+  /** Runs samples in that folder. */
+  scripts: Scripts;
   /** Environment of a caller: base URL and keys. */
   caller: Record<string, string>;
   /** Environment of an operator. */
@@ -21,9 +23,10 @@ export async function faultOf(block: CodeBlock, bench: Bench): Promise<string | 
   if (mark?.kind === "not run" || language === "text") return undefined;
   if (language === "json") return faultOfJson(text);
 
-  const command = commandFor(block, bench);
-  if (command === undefined) return `cannot run code in "${language}"`;
-  const { code, printed } = await run(command, bench, /^(?:npm run|psql) /m.test(text));
+  if (language !== "sh" && !isScript(language)) return `cannot run code in "${language}"`;
+  const { code, printed } = await (language === "sh"
+    ? runInShell(text, bench)
+    : bench.scripts.run(language, text, bench.caller));
   if ((code !== 0) !== (mark?.kind === "fails")) return `ended with ${code}:\n${printed}`;
   if (mark !== undefined && !printed.includes(mark.text)) return `did not print ${mark.text}, but:\n${printed}`;
   return undefined;
@@ -38,23 +41,27 @@ function faultOfJson(text: string): string | undefined {
   }
 }
 
-function commandFor({ language, text, line }: CodeBlock, { folder }: Bench): [string, string[]] | undefined {
-  if (language === "sh") return ["/bin/sh", ["-euc", text]];
-  // Debian's, which has httpx if the package python3-httpx is installed.
-  if (language === "python") return ["/usr/bin/python3", ["-c", text]];
-  if (language !== "ts" && language !== "js") return undefined;
-  const file = join(folder, `block-${line}.${language === "ts" ? "ts" : "mjs"}`);
-  writeFileSync(file, text);
-  return [process.execPath, [file]];
+function isScript(language: string): language is ScriptLanguage {
+  return ["ts", "js", "python"].includes(language);
 }
 
-function run([program, words]: [string, string[]], { folder, caller, operator }: Bench, isOperator: boolean) {
-  // Servers and admin commands reject unknown PENNYBLACK_ settings.
-  const own = isOperator ? operator : caller;
+/** For samples in this folder. */
+export function openSamples(folder: string, environment: Record<string, string> = {}): Scripts {
+  return openScripts(folder, { ...environmentIn(folder), ...environment });
+}
+
+function environmentIn(folder: string): Record<string, string> {
   const path = [join(folder, "node_modules/.bin"), process.env["PATH"] ?? ""].join(delimiter);
-  const env = { ...compileCache, PATH: path, HOME: folder, CURL_HOME: folder, ...own };
-  return new Promise<{ code: string | number; printed: string }>((done) => {
-    execFile(program, words, { cwd: isOperator ? root : folder, env, timeout: 60_000 }, (error, out, err) =>
+  return { ...compileCache, PATH: path, HOME: folder, CURL_HOME: folder };
+}
+
+function runInShell(text: string, { folder, caller, operator }: Bench): Promise<ScriptResult> {
+  // Servers and admin commands reject unknown PENNYBLACK_ settings.
+  const isOperator = /^(?:npm run|psql) /m.test(text);
+  const env = { ...environmentIn(folder), ...(isOperator ? operator : caller) };
+  const options = { cwd: isOperator ? root : folder, env, timeout: 60_000 };
+  return new Promise((done) => {
+    execFile("/bin/sh", ["-euc", text], options, (error, out, err) =>
       done({ code: error === null ? 0 : (error.code ?? error.signal ?? "nothing"), printed: `${out}${err}` }),
     );
   });

@@ -181,13 +181,19 @@ function createHealing(healing: Healing): Pick<PatroniCluster, "heal" | "copiedR
   return {
     async heal() {
       if (await isWhole()) return "nothing";
-      const hasRecovered = await untilWhole(recoveryMs / 2).then(
-        () => true,
-        () => false,
-      );
-      if (hasRecovered) return "waited";
-      const copied = recoveryMs > 0 ? await copyLostReplicas(nodes, await findPrimary()) : [];
-      copies += copied.length;
+      const copied: string[] = [];
+      // Twice, because Patroni 3.0.2 can start a copied replica while the process of its old data still writes WAL there.
+      const maxCopies = recoveryMs > 0 ? 2 : 0;
+      for (let attempt = 0; attempt < maxCopies; attempt += 1) {
+        const hasRecovered = await untilWhole(recoveryMs / 2).then(
+          () => true,
+          () => false,
+        );
+        if (hasRecovered) return copied.length === 0 ? "waited" : `copied ${copied.join(" and ")} again`;
+        const lost = await copyLostReplicas(nodes, await findPrimary());
+        copies += lost.length;
+        copied.push(...lost);
+      }
       await untilWhole(recoveryMs / 2);
       return `copied ${copied.join(" and ")} again`;
     },

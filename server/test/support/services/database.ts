@@ -4,6 +4,7 @@ import { migrate } from "../../../src/db/migrate.ts";
 import { createPool, type Pool } from "../../../src/db/pool.ts";
 import { createRoles, grantDatabase, withRole } from "../../../src/db/roles.ts";
 import { checksumOfSchema } from "../../../src/db/schema-files.ts";
+import { timeFactor } from "../assertions/until.ts";
 
 const roles = ["owner", "ledger", "tenant", "payments", "operator", "people", "worker"] as const;
 type Role = (typeof roles)[number];
@@ -39,7 +40,8 @@ export async function createTestDatabase(clusterUrl = superuserUrl): Promise<Tes
   const at = new URL(clusterUrl);
   at.pathname = `/${name}`;
   const urls = roles.map((role) => withRole(at.href, role));
-  const pools = urls.map((url) => createPool({ url, name: "test", connections: 8, onIdleError: () => {} }));
+  const settings = { name: "test", connections: 8, statementTimeoutMs: timeFactor * 5_000, onIdleError: () => {} };
+  const pools = urls.map((url) => createPool({ url, ...settings }));
   return {
     name,
     superuserUrl: at.href,

@@ -13,8 +13,8 @@ export interface Cluster {
  * An empty cluster without authentication, in a folder that the account can write to. Settings that make commits durable
  * keep their defaults; only initdb itself skips the fsync.
  */
-export function makeCluster(folder: string, account: Account | undefined): Cluster {
-  const programs = findClusterPrograms(folder, account);
+export function makeCluster(folder: string, account: Account | undefined, packaged?: string): Cluster {
+  const programs = findClusterPrograms(folder, account, packaged);
   const data = join(folder, "data");
   const options = [`--pgdata=${data}`, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale"];
   execFileSync(join(programs, "initdb"), [...options, "--no-sync"], {
@@ -25,7 +25,9 @@ export function makeCluster(folder: string, account: Account | undefined): Clust
   return { programs, data };
 }
 
-export function findClusterPrograms(folder: string, account: Account | undefined): string {
+/** `packaged`: the folder "native" of an npm package, instead of Debian's programs. */
+export function findClusterPrograms(folder: string, account: Account | undefined, packaged?: string): string {
+  if (packaged !== undefined) return join(findPrograms(folder, account, packaged), "bin");
   return debianPrograms() ?? join(findPrograms(folder, account), "bin");
 }
 

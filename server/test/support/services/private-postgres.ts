@@ -32,6 +32,8 @@ export interface PrivatePostgresOptions {
   settings?: readonly string[];
   /** An existing data folder, instead of an empty cluster. */
   data?: string;
+  /** The folder "native" of an npm package with PostgreSQL. Default: Debian's programs. */
+  packaged?: string;
 }
 
 export async function startPrivatePostgres(options: PrivatePostgresOptions = {}): Promise<PrivatePostgres> {
@@ -43,8 +45,8 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions = {})
   chmodSync(folder, 0o777);
   const { programs, data } =
     options.data === undefined
-      ? makeCluster(folder, account)
-      : { programs: findClusterPrograms(folder, account), data: options.data };
+      ? makeCluster(folder, account, options.packaged)
+      : { programs: findClusterPrograms(folder, account, options.packaged), data: options.data };
   const port = await choosePort({ host: "127.0.0.1" });
   const superuserUrl = `postgres://postgres@127.0.0.1:${port}/postgres`;
 

@@ -10,23 +10,26 @@ export interface ServerProcess extends NodeProcess {
   opsUrl: string;
 }
 
-/** The server as `npm start` runs it, on a test database. Resolves when it is ready. */
+/** The server as `npm start` runs it, on a test database. Resolves when it is ready, or when it listens. */
 export async function startServerProcess(
   db: TestDatabase,
   settings: Record<string, string> = {},
   nodeOptions: string[] = [],
+  awaited: "ready" | "listening" = "ready",
 ): Promise<ServerProcess> {
   const [port, opsPort] = [await choosePort({ host: "127.0.0.1" }), await choosePort({ host: "127.0.0.1" })];
   const listeners = { HOST: "127.0.0.1", PORT: String(port), PENNYBLACK_OPS_PORT: String(opsPort) };
   const server = spawnNode("main.ts", await withPgBouncer({ ...testEnvironment(db), ...listeners, ...settings }), {
     nodeOptions,
   });
-  const opsUrl = `http://127.0.0.1:${opsPort}`;
-  await until("the server is ready", async () => {
+  const [url, opsUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${opsPort}`];
+  // The internal listener is the first.
+  const probe = awaited === "ready" ? `${opsUrl}/readyz` : `${url}/openapi.json`;
+  await until(`the server is ${awaited}`, async () => {
     if (server.process.exitCode !== null) throw new Error(`The server exited: ${server.output()}`);
-    return (await fetch(`${opsUrl}/readyz`).catch(() => undefined))?.status === 200;
+    return (await fetch(probe).catch(() => undefined))?.status === 200;
   });
-  return { ...server, url: `http://127.0.0.1:${port}`, opsUrl };
+  return { ...server, url, opsUrl };
 }
 
 /** For a server that is expected to refuse to start, with this environment and no other. */

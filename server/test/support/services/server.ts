@@ -61,6 +61,9 @@ export const testSecrets = createSecrets([{ version: 1, bytes: testSecret }]);
 export const testSigningSeed = randomBytes(32);
 export const testPepper = { version: 1, bytes: randomBytes(32) };
 
+/** The test, its upstream and its server share an event loop, which is late whenever the machine is busy. */
+const patient = replaceConstants({ overloadedAfterMs: 3_600_000, redisTimeoutMs: 3_600_000 });
+
 /** A server in this process, on a free port and a test database. Settings override its environment. */
 export async function startTestServer(db: TestDatabase, settings: Record<string, string> = {}): Promise<TestServer> {
   const lines: string[] = [];
@@ -69,7 +72,7 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
     done();
   };
   const log = createLog("debug", new Writable({ write }));
-  const environment = await withPgBouncer({ ...testEnvironment(db), ...settings });
+  const environment = await withPgBouncer({ ...testEnvironment(db), ...patient, ...settings });
   const app = createTestApp(environment, log);
   const url = await app.http.listen({ host: "127.0.0.1", port: Number(settings["PORT"] ?? 0) });
   const opsUrl = await app.ops.listen({ host: "127.0.0.1", port: 0 });

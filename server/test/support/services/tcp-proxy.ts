@@ -25,6 +25,7 @@ export class TcpProxy {
   #maxServerBytes = Number.POSITIVE_INFINITY;
   #isBlackhole = false;
   #isPaused = false;
+  #connections = 0;
   #cuts = 0;
 
   constructor(target: { host: string; port: number }) {
@@ -43,6 +44,11 @@ export class TcpProxy {
     changed.hostname = "127.0.0.1";
     changed.port = String((this.#listener.address() as AddressInfo).port);
     return changed.href;
+  }
+
+  /** Number of connections accepted so far. */
+  get connections(): number {
+    return this.#connections;
   }
 
   /** Number of connections cut so far. */
@@ -104,6 +110,7 @@ export class TcpProxy {
   }
 
   #open(client: Socket): void {
+    this.#connections += 1;
     const server = connect(this.#target);
     const wire: Wire = { client, server, serverBytes: 0, doom: undefined, isSilent: false };
     this.#wires.add(wire);

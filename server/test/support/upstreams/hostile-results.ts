@@ -40,7 +40,7 @@ export const jsonTexts = {
   // Valid answers whose hits must be cleaned.
   empty: JSON.stringify({ results: [], unresponsive_engines: [] }),
   byte_order_mark: `\uFEFF${JSON.stringify({ results: hitsBetween(1, 3) })}`,
-  deep_results: `{"results": [{"title": ${nested(100_000)}, "url": "https://example.org/page-1", "extra": ${nested(100_000)}}]}`,
+  deep_results: `{"results": [{"title": ${nested(5_000)}, "url": "https://example.org/page-1", "extra": ${nested(5_000)}}]}`,
   duplicate_names: `{"results": 7, "results": [{"url": "javascript:alert(1)", "url": "https://example.org/page-1"}]}`,
   prototype_names: `{"results": [{"__proto__": {"url": "https://example.org/polluted"}, "constructor": {"prototype": {"polluted": true}},
     "url": "https://example.org/page-1", "toString": 1, "hasOwnProperty": 1}], "__proto__": {"polluted": true}, "toJSON": 1}`,
@@ -88,17 +88,20 @@ export const jsonTexts = {
   // A naive cleaner takes quadratic time for each of these.
   long_texts: JSON.stringify({
     results: [
-      { url: "https://example.org/page-1", title: "<".repeat(100_000), content: "<b ".repeat(40_000) },
-      { url: "https://example.org/page-2", title: "&".repeat(100_000), content: "&lt;!--".repeat(15_000) },
-      { url: "https://example.org/page-3", title: " \u200B".repeat(30_000), content: "word ".repeat(20_000) },
-      { url: `https://example.org/${"a/".repeat(20_000)}?${"b=c&".repeat(20_000)}`, title: "\u{1F600}".repeat(10_000) },
+      { url: "https://example.org/page-1", title: "<".repeat(50_000), content: "<b ".repeat(5_000) },
+      { url: "https://example.org/page-2", title: "&".repeat(50_000), content: "&lt;!--".repeat(5_000) },
+      { url: "https://example.org/page-3", title: " \u200B".repeat(15_000), content: "word ".repeat(5_000) },
+      { url: `https://example.org/${"a/".repeat(10_000)}?${"b=c&".repeat(10_000)}`, title: "\u{1F600}".repeat(5_000) },
     ],
   }),
   long_hosts: JSON.stringify({
-    results: Array.from({ length: 250 }, (_, index) => {
+    results: Array.from({ length: 120 }, (_, index) => {
       const letters = Array.from({ length: 1_000 }, (_, letter) => 0x4e00 + ((letter * 37 + index) % 20_000));
       return { url: `https://${String.fromCodePoint(...letters)}.example/` };
     }).concat(hitsBetween(1, 1)),
+  }),
+  thousand_results: JSON.stringify({
+    results: Array.from({ length: 1_000 }, (_, index) => ({ url: `https://example.org/page-${index + 1}` })),
   }),
   ten_thousand_results: JSON.stringify({
     results: Array.from({ length: 10_000 }, (_, index) => ({ url: `https://example.org/page-${index + 1}` })),

@@ -14,6 +14,8 @@ export interface HostileUpstream {
   url: string;
   /** Sets how later requests are handled. The default is `ok`. */
   behave(name: BehaviourName, options?: BehaviourOptions): Promise<void>;
+  /** Answers the requests that `ok_when_released` received, as `ok` does. */
+  release(): void;
   /** Requests received, oldest first. `connection` numbers the sockets from 1. */
   requests: ReceivedRequest[];
   /** Number of open sockets. */
@@ -54,6 +56,7 @@ export async function startHostileUpstream(): Promise<HostileUpstream> {
   const requests: ReceivedRequest[] = [];
   const connections = new Map<Socket, Connection>();
   let accepted = 0;
+  const held: (() => void)[] = [];
   let name: BehaviourName = "ok";
   let options: BehaviourOptions = {};
 
@@ -63,7 +66,7 @@ export async function startHostileUpstream(): Promise<HostileUpstream> {
     requests.push(request);
     response.statusMessage = upstreamText;
     response.setHeader("x-words", upstreamText);
-    behaviourNamed(name)({ request, response, socket, options, earlier });
+    behaviourNamed(name)({ request, response, socket, options, earlier, held });
   };
   const server = createServer((incoming, response) => {
     receive(incoming, connections.get(incoming.socket)).then(
@@ -89,6 +92,9 @@ export async function startHostileUpstream(): Promise<HostileUpstream> {
     url,
     requests,
     countConnections: () => connections.size,
+    release: () => {
+      for (const answer of held.splice(0)) answer();
+    },
     async behave(nextName, nextOptions = {}) {
       name = nextName;
       options = nextOptions;
@@ -115,6 +121,8 @@ interface Encounter {
   options: BehaviourOptions;
   /** Earlier requests on the same socket. */
   earlier: number;
+  /** Answers that wait for `release`. */
+  held: (() => void)[];
 }
 
 type Behaviour = (encounter: Encounter) => void;
@@ -238,6 +246,7 @@ const behaviours = {
   no_bytes: ({ response }) => response.writeHead(200).end(),
 
   // Slowness and size.
+  ok_when_released: ({ request, response, held }) => held.push(() => json(response, { results: pageOf(request, 10) })),
   slow_headers: ({ request, response, options }) => {
     setTimeout(
       () => json(response, { results: pageOf(request, options.hits ?? 10) }),

@@ -1,0 +1,84 @@
+import { randomUUIDv7 } from "node:crypto";
+import type { ServerConfig } from "../config/config.ts";
+import { describeDatabaseFailure } from "../db/migrate.ts";
+import { startSecretReports } from "../db/report-secrets.ts";
+import { databaseNameOf, startTimelineSharing } from "../db/share-timeline.ts";
+import { startClockWatch } from "../db/watch-clock.ts";
+import { createReadiness } from "../http/readiness.ts";
+import { createSecrets } from "../lib/secrets.ts";
+import { startHeartbeats } from "../telemetry/heartbeats.ts";
+import type { Log } from "../telemetry/log.ts";
+import { createProcessFigures } from "../telemetry/process-figures.ts";
+import { createTally } from "../usage/usage.ts";
+import type { Ledger } from "../wallet/wallet.ts";
+import type { Connections } from "./connections.ts";
+
+/** Both reports carry the same id, by which pb.use_secret recognizes servers that count usage and report no secrets. */
+export function openReports(config: ServerConfig, connections: Connections, log: Log) {
+  const processId = randomUUIDv7();
+  const db = connections.ledgerPool;
+  const tally = createTally({ db, log, writer: processId });
+  const secrets = createSecrets(config.secrets);
+  const secretReports = startSecretReports({ db, secrets, processId });
+  const clock = startClockWatch({ db });
+  const { fence, redis } = connections;
+  const timelines = startTimelineSharing({ fence, db, redis, secrets, databaseUrl: config.ledgerDatabaseUrl });
+  return {
+    tally,
+    secrets,
+    clockOffset: (): number => clock.offsetSeconds(),
+    // The primary can be lost between any two of these statements.
+    checkDatabase: async (): Promise<string | undefined> => {
+      try {
+        const fault =
+          (await connections.check("starting")) ?? (await timelines.start()) ?? (await secretReports.report());
+        // A wrong clock does not prevent the start: operators see it in a server that runs and is not ready.
+        if (fault === undefined) await clock.measure();
+        return fault;
+      } catch (error) {
+        return describeDatabaseFailure("DATABASE_URL", error);
+      }
+    },
+    whyNotReady: createReadiness(
+      async () => (await connections.check("running")) ?? clock.lastFault() ?? secretReports.lastFault(),
+    ),
+    async close(): Promise<void> {
+      clock.close();
+      await timelines.close();
+      await tally.close();
+      await secretReports.close();
+    },
+  };
+}
+
+/** The load of this server, and of all servers through their heartbeats. */
+export function openFigures(
+  { ledgerDatabaseUrl }: ServerConfig,
+  sources: {
+    redis: Connections["redis"];
+    ledger: Pick<Ledger, "waiting">;
+    state: { isDraining: boolean };
+    clockOffset: () => number;
+  },
+) {
+  const { redis, ledger, state, clockOffset } = sources;
+  const { duringSearch, recordSearch, read, close } = createProcessFigures();
+  const heartbeats = startHeartbeats({
+    redis,
+    database: databaseNameOf(ledgerDatabaseUrl),
+    readFigures: () => {
+      const { holds, settlements } = ledger.waiting();
+      const figures = { ledger_waiting: holds + settlements, clock_offset_s: clockOffset() };
+      return { ...read(), ...figures, is_stopping: state.isDraining };
+    },
+  });
+  return {
+    duringSearch,
+    recordSearch,
+    readServers: () => heartbeats.read(),
+    async close(): Promise<void> {
+      await heartbeats.close();
+      close();
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { Type } from "typebox";
+import { plainPage, plainPagePolicy } from "../http/plain-page.ts";
+import { publicProblems, type Route } from "../http/route.ts";
+import { Problem } from "../problems/problems.ts";
+
+export interface LandingOptions {
+  publicUrl: string;
+  version: string;
+  hasConsole: boolean;
+  whyNotReady: () => Promise<string | undefined>;
+}
+
+/** The page is public and a check queries the database, so all requests within this time share one check. */
+const statusMaxAgeMs = 5_000;
+
+/** `/`: a page with links for browsers, and the same links as JSON for other clients. */
+export function landingRoute({ publicUrl, version, hasConsole, whyNotReady }: LandingOptions): Route {
+  let checkedMs = -Infinity;
+  let reason: Promise<string | undefined> = Promise.resolve(undefined);
+  const readStatus = async (): Promise<string> => {
+    if (performance.now() - checkedMs > statusMaxAgeMs) {
+      checkedMs = performance.now();
+      reason = whyNotReady();
+    }
+    return (await reason) === undefined ? "operational" : "unavailable";
+  };
+  return {
+    method: "GET",
+    path: "/",
+    operationId: "getLinks",
+    tag: "Documents",
+    summary: "Get links and the status",
+    description: "Returns links to the docs, the console and the OpenAPI document, and the status of the server.",
+    answer: Type.Object({}, { additionalProperties: true }),
+    problems: ["not_found", ...publicProblems],
+    handle: async (request, reply) => {
+      // Fastify routes the request target "*" to "/".
+      if (request.url === "*") throw new Problem("not_found");
+      const status = await readStatus();
+      reply.headers({ vary: "accept", "cache-control": "no-cache" });
+      if (request.headers.accept?.includes("text/html")) {
+        reply.headers({ "content-type": "text/html; charset=utf-8", "content-security-policy": plainPagePolicy });
+        return landingPage({ version, hasConsole, status });
+      }
+      return {
+        name: "Pennyblack",
+        version,
+        status,
+        docs: `${publicUrl}/docs/`,
+        openapi: `${publicUrl}/openapi.json`,
+        ...(hasConsole && { console: `${publicUrl}/console` }),
+        llms: `${publicUrl}/llms.txt`,
+      };
+    },
+  };
+}
+
+function landingPage({
+  version,
+  hasConsole,
+  status,
+}: {
+  version: string;
+  hasConsole: boolean;
+  status: string;
+}): string {
+  const consoleLink = `
+<dt><a href="/console">Console</a></dt><dd>Balance, API keys, usage and a playground</dd>`;
+  return plainPage(
+    "Pennyblack",
+    `<h1>Pennyblack</h1>
+<p>Prepaid web search: <code>POST /v1/search</code>, 0.01 USD per search, charged only when it succeeds.</p>
+<dl><dt><a href="/docs/quickstart">Quickstart</a></dt><dd>Make your first search, free with a test key</dd>
+<dt><a href="/docs/">Docs</a></dt><dd>Guides and API reference</dd>${hasConsole ? consoleLink : ""}
+<dt><a href="/openapi.json">OpenAPI</a></dt><dd>Description of the API for tools</dd>
+<dt><a href="/llms.txt">llms.txt</a></dt><dd>Summary of the API for language models</dd>
+<dt>Status</dt><dd>This server is ${status} and runs version ${version}.</dd></dl>`,
+  );
+}

@@ -1,0 +1,138 @@
+import type { PlantedFault } from "./planted-fault.ts";
+
+const webhookFairness = "stories/webhook-fairness.test";
+const asTenant = "server/src/db/as-tenant.ts";
+const asTenantTest = "src/db/as-tenant.test";
+
+/** Faults that let one customer use up what all share: deliveries of webhooks, database connections, key look-ups. */
+export const sharingFaults: PlantedFault[] = [
+  {
+    id: "webhooks-of-wallet-unbounded",
+    description: "the deliveries of one wallet can occupy all slots of a worker",
+    file: "server/sql/webhooks.sql",
+    find: "where n.turn <= max_per_wallet order by",
+    replace: "order by",
+    tests: [webhookFairness],
+    caughtBy: "a delivery arrives while receivers of four other wallets with ten endpoints each never respond",
+  },
+  {
+    id: "webhooks-oldest-first",
+    description: "a backlog of deliveries comes before new deliveries of other wallets",
+    file: "server/sql/webhooks.sql",
+    find: "order by n.turn, random() limit",
+    replace: "order by n.id limit",
+    tests: [webhookFairness],
+    caughtBy: "the wallet with the fewest deliveries in flight is next, even if others have waited longer",
+  },
+  {
+    id: "webhook-run-waits-for-receivers",
+    description: "a run of the webhook task stops claiming deliveries and waits for those in flight",
+    file: "server/src/webhooks/webhooks.ts",
+    find: "while (!signal.aborted) {",
+    replace: "for (const endMs = performance.now() + 30_000; !signal.aborted && performance.now() < endMs; ) {",
+    tests: [webhookFairness],
+    caughtBy: "deliveries continue while a receiver has not responded for minutes",
+  },
+  {
+    id: "replays-unlimited",
+    description: "a wallet can replay any number of deliveries",
+    file: "server/src/webhooks/delivery-routes.ts",
+    find: "const id = readPathId(request.params, deliveryResource);\n        await limitDeliveries(walletId);",
+    replace: "const id = readPathId(request.params, deliveryResource);",
+    tests: [webhookFairness],
+    caughtBy: "test events and replays of a wallet are limited together, and other requests are not",
+  },
+  {
+    id: "reads-take-all-connections",
+    description: "reads of one wallet can occupy all connections of a server",
+    file: asTenant,
+    find: 'return turnsOf(pool)({ owner: walletId, kind: "read" }, read);',
+    replace: "return read();",
+    tests: [asTenantTest],
+    caughtBy: "one wallet occupies one connection for reads, and another wallet does not wait for it",
+  },
+  {
+    id: "changes-take-all-connections",
+    description: "changes of one wallet that wait for a lock can occupy all connections of a server",
+    file: asTenant,
+    find: 'owner: walletId, kind: "change"',
+    replace: 'owner: String(Math.random()), kind: "change"',
+    tests: [asTenantTest],
+    caughtBy: "one wallet occupies one connection for writes, and another wallet does not wait for it",
+  },
+  {
+    id: "two-wallets-take-all-connections",
+    description: "a wallet takes the last free connection although it has one",
+    file: "server/src/db/turns.ts",
+    find: "!kinds.has(kind) && inProgress < connections - 1",
+    replace: "!kinds.has(kind)",
+    tests: [asTenantTest],
+    caughtBy: "two wallets with a slow read and a slow write each leave a connection to others",
+  },
+  {
+    id: "page-of-end-users-reads-range",
+    description: "a page of usage by end user reads all end users of the range",
+    file: "server/sql/reads.sql",
+    find: "order by u.day, u.mode, u.end_user limit max_rows;",
+    replace: "order by u.day, u.mode, u.end_user;",
+    tests: ["stories/usage-pages.test"],
+    caughtBy: "a page of end users reads about as many rows as it returns, wherever it starts",
+  },
+  {
+    id: "key-look-ups-do-not-wait",
+    description: "a key look-up is rejected when no slot is free at once",
+    file: "server/src/limits/admission.ts",
+    find: "if (ownWaiting >= maxWaiting / 2 || waiting.size >= maxWaiting) throw rejection;",
+    replace: "if (ownWaiting >= 0) throw rejection;",
+    tests: ["src/limits/admission.test"],
+    caughtBy:
+      "requests that wait for a slot get it in order of arrival, and those of another owner do not wait for them",
+  },
+  {
+    id: "waiting-look-ups-unbounded",
+    description: "any number of requests of one network can wait for a key look-up",
+    file: "server/src/limits/admission.ts",
+    find: "if (ownWaiting >= maxWaiting / 2 || waiting.size >= maxWaiting) throw rejection;",
+    replace: "if (ownWaiting > maxOwners) throw rejection;",
+    tests: ["src/limits/admission.test"],
+    caughtBy: "a request that waits too long, or with too many others, is rejected",
+  },
+  {
+    id: "email-addresses-in-redis",
+    description: "the keys of Redis contain email addresses",
+    file: "server/src/console/sign-in-limits.ts",
+    find: 'hmacOf(secrets.writer, "email limit", address).toString("base64url")',
+    replace: "address",
+    tests: ["console/sign-in-limits.test"],
+    caughtBy: "links are counted per mailbox, and Redis contains no address",
+  },
+  {
+    id: "webhook-look-ups-occupy-threads",
+    description: "DNS look-ups of webhooks occupy the four threads of a worker",
+    file: "server/src/webhooks/deliver.ts",
+    find: "allowPrivate ? systemLookup : createDnsLookup(nameServers)",
+    replace: "systemLookup",
+    tests: ["src/webhooks/deliver.test"],
+    caughtBy: "names of public receivers are queried at the name servers, and private addresses are refused",
+  },
+  {
+    id: "slow-name-server-delays-others",
+    description: "DNS look-ups use getaddrinfo, of which four run at a time",
+    file: "server/src/webhooks/dns-lookup.ts",
+    find: "new Resolver({ timeout: 2_000, tries: 2 });",
+    replace: `{ setServers: () => {}, resolve4: (name) => systemLookUp(name, 4), resolve6: (name) => systemLookUp(name, 6) };
+  const systemLookUp = async (name, family) =>
+    [(await process.getBuiltinModule("node:dns").promises.lookup(name, family)).address];`,
+    tests: ["src/webhooks/deliver.test"],
+    caughtBy: "a delivery arrives while the name servers of eight other receivers never answer",
+  },
+  {
+    id: "webhook-error-reveals-internal-names",
+    description: "the error of a delivery shows whether a name of our own network exists",
+    file: "server/src/webhooks/deliver.ts",
+    find: 'if (error) return callback(new NoPublicAddress(), "", 0);',
+    replace: 'if (error) return callback(error, "", 0);',
+    tests: ["src/webhooks/deliver.test"],
+    caughtBy: "a name without a public address is reported in the same way whether it exists or not",
+  },
+];
