@@ -4,7 +4,7 @@ import type { Constants } from "../config/constants.ts";
 import { serverConnections } from "../db/connection-counts.ts";
 import { createFence, type Fence } from "../db/fence.ts";
 import { describeDatabaseFailure, findSchemaFault } from "../db/migrate.ts";
-import { createPool, type Pool } from "../db/pool.ts";
+import { createPool, type Pool, waitForConnection } from "../db/pool.ts";
 import { findLimitFault, findRoleFault } from "../db/roles.ts";
 import type { Log } from "../telemetry/log.ts";
 
@@ -82,6 +82,7 @@ export function openConnections(config: Addresses, log: Log): Connections {
     redis,
     fence,
     async check(when) {
+      if (when === "starting") await waitForConnection(ledgerPool);
       const fault = await findSchemaFault(ledgerPool, when);
       // The other pools are not needed for searches, and roles do not change while a server runs.
       if (fault || when === "running") return fault;
@@ -104,6 +105,7 @@ async function findLoginFault(
   pooler: Config["databasePooler"],
 ): Promise<string | undefined> {
   try {
+    await waitForConnection(pool);
     const roleFault = await findRoleFault(pool);
     if (roleFault) return `${variable} must not connect as this role: ${roleFault}.`;
     const limitFault = pooler === "transaction" && (await findLimitFault(pool));

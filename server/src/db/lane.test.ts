@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { stopClock } from "../../test/support/fake-clock.ts";
 import { createLane, type Lane, LaneFull } from "./lane.ts";
 import { createLimiter } from "./limiter.ts";
 import { busy, NeverSent, OutcomeUnknown, type Send, type SendOptions } from "./settle-batch.ts";
@@ -163,7 +164,8 @@ test("sends the same ids again until the outcome is known", async () => {
   );
 });
 
-test("rejects with OutcomeUnknown if the outcome is not known by the deadline", async () => {
+test("rejects with OutcomeUnknown if the outcome is not known by the deadline", async (t) => {
+  const pass = stopClock(t);
   let sent = 0;
   const lane = createTestLane(
     () => {
@@ -172,11 +174,14 @@ test("rejects with OutcomeUnknown if the outcome is not known by the deadline", 
     },
     { timeoutMs: 120 },
   );
-  await assert.rejects(lane.submit({ id: 1, owner: "a wallet" }), OutcomeUnknown);
+  const rejected = assert.rejects(lane.submit({ id: 1, owner: "a wallet" }), OutcomeUnknown);
+  await pass(200);
+  await rejected;
   assert.ok(sent >= 2, "it was sent again before the deadline");
 });
 
-test("rejects with NeverSent if the deadline passes while the item waits", async () => {
+test("rejects with NeverSent if the deadline passes while the item waits", async (t) => {
+  const pass = stopClock(t);
   const database = createSlowDatabase();
   const lane = createTestLane(database.send, { timeoutMs: 60 });
   const first = assert.rejects(lane.submit({ id: 1, owner: "a wallet" }), OutcomeUnknown);
@@ -185,7 +190,7 @@ test("rejects with NeverSent if the deadline passes while the item waits", async
   // The connection breaks on every attempt until both deadlines have passed.
   while (lane.waiting() > 0) {
     if (database.inFlight() > 0) await database.fail(new Error("connection lost"));
-    else await turn();
+    else await pass(25);
   }
   await Promise.all([first, second]);
   assert.ok(!database.batches.flat().includes(2));
@@ -213,7 +218,8 @@ test("a final error after an unknown outcome leaves the outcome unknown", async 
   assert.equal(failures.length, 0);
 });
 
-test("an error is final or rolled back only if PostgreSQL sent it: EPIPE is not a SQLSTATE", async () => {
+test("an error is final or rolled back only if PostgreSQL sent it: EPIPE is not a SQLSTATE", async (t) => {
+  const pass = stopClock(t);
   const final = ["22003", "23505", "42501", "P0001"].map(postgresError);
   const rolledBack = ["40001", "40P01", "55P03", "57014"].map(postgresError);
   const unknown = [
@@ -222,13 +228,18 @@ test("an error is final or rolled back only if PostgreSQL sent it: EPIPE is not 
     ...["EPIPE", "22003", "23505", "P0001", "55P03"].map((code) => Object.assign(new Error("socket error"), { code })),
     new Error("Query read timeout"),
   ];
-  const rejection = (error: Error): Promise<unknown> =>
-    createTestLane(() => Promise.reject(error), { timeoutMs: 20 })
-      .submit({ id: 1, owner: "a wallet" })
-      .catch((reason: unknown) => reason);
-  assert.deepEqual(await Promise.all(final.map(rejection)), final);
-  for (const reason of await Promise.all(rolledBack.map(rejection))) assert.ok(reason instanceof NeverSent);
-  for (const reason of await Promise.all(unknown.map(rejection))) assert.ok(reason instanceof OutcomeUnknown);
+  const rejections = async (errors: Error[]): Promise<unknown[]> => {
+    const outcomes = errors.map((error) =>
+      createTestLane(() => Promise.reject(error), { timeoutMs: 20 })
+        .submit({ id: 1, owner: "a wallet" })
+        .catch((reason: unknown) => reason),
+    );
+    await pass(100);
+    return Promise.all(outcomes);
+  };
+  assert.deepEqual(await rejections(final), final);
+  for (const reason of await rejections(rolledBack)) assert.ok(reason instanceof NeverSent);
+  for (const reason of await rejections(unknown)) assert.ok(reason instanceof OutcomeUnknown);
 });
 
 interface Sent extends SendOptions {
@@ -301,14 +312,18 @@ test("items of an owner keep their order when it moves to a lane of its own and 
   );
 });
 
-test("a lock timeout is not an unknown outcome: at the deadline the item is not committed", async () => {
+test("a lock timeout is not an unknown outcome: at the deadline the item is not committed", async (t) => {
+  const pass = stopClock(t);
   const { send, sent } = createLockingDatabase(new Set(["locked"]));
-  await assert.rejects(createLedgerLane(send, 1_500).submit({ id: 1, owner: "locked" }), NeverSent);
+  const rejected = assert.rejects(createLedgerLane(send, 1_500).submit({ id: 1, owner: "locked" }), NeverSent);
+  await pass(3_000);
+  await rejected;
   assert.ok(sent.length > 2, "it was sent again until the deadline");
   assert.ok(sent.every(({ isResend }) => !isResend));
 });
 
-test("an item whose outcome is unknown stays so, even if it is busy or rolled back when sent again", async () => {
+test("an item whose outcome is unknown stays so, even if it is busy or rolled back when sent again", async (t) => {
+  const pass = stopClock(t);
   const { send, sent } = createLockingDatabase(new Set(["locked"]));
   let isCut = false;
   const lane = createLedgerLane(async (batch, options) => {
@@ -318,7 +333,9 @@ test("an item whose outcome is unknown stays so, even if it is busy or rolled ba
     await result.catch(() => undefined);
     throw new Error("connection lost at COMMIT");
   }, 1_500);
-  await assert.rejects(lane.submit({ id: 1, owner: "locked" }), OutcomeUnknown);
+  const rejected = assert.rejects(lane.submit({ id: 1, owner: "locked" }), OutcomeUnknown);
+  await pass(3_000);
+  await rejected;
   assert.deepEqual(
     sent.slice(1).map(({ isResend }) => isResend),
     sent.slice(1).map(() => true),

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { until } from "../../test/support/assertions/until.ts";
+import { closeAfter } from "../../test/support/close-after.ts";
 import { createTestDatabase } from "../../test/support/services/database.ts";
-import { createPool, type Pool, withTimeout } from "./pool.ts";
+import { TcpProxy } from "../../test/support/services/tcp-proxy.ts";
+import { createPool, type Pool, waitForConnection, withTimeout } from "./pool.ts";
 
 const database = await createTestDatabase();
 const pools: Pool[] = [];
@@ -11,8 +14,8 @@ after(async () => {
 });
 
 /** With one connection, so that each statement sees the state the previous one left. */
-function openPool(isForSingleStatements: boolean): Pool {
-  const options = { url: database.ledgerUrl, name: "test", connections: 1, statementTimeoutMs: 20_000 };
+function openPool(isForSingleStatements: boolean, url = database.ledgerUrl): Pool {
+  const options = { url, name: "test", connections: 1, statementTimeoutMs: 20_000 };
   const pool = createPool({ ...options, isForSingleStatements, onIdleError: () => {} });
   pools.push(pool);
   return pool;
@@ -54,3 +57,18 @@ for (const isForSingleStatements of [true, false]) {
     assert.ok(await readPid(pool));
   });
 }
+
+test("a process that starts waits for a database that accepts its first connection late", async (t) => {
+  const { hostname, port } = new URL(database.ledgerUrl);
+  const proxy = closeAfter(new TcpProxy({ host: hostname, port: Number(port) }), t);
+  await proxy.listen();
+  proxy.pause();
+  const late = until("it tries again", () => proxy.connections > 1).then(() => proxy.resume());
+  const pool = openPool(true, proxy.through(database.ledgerUrl));
+  await waitForConnection(pool);
+  await late;
+  assert.ok(await readPid(pool));
+  await assert.rejects(waitForConnection(openPool(true, database.ledgerUrl.replace(database.name, "none"))), {
+    code: /3D000|08P01/,
+  });
+});

@@ -78,6 +78,27 @@ function sessionSettings({ role, lockTimeoutMs }: PoolOptions, statementTimeoutM
   };
 }
 
+/**
+ * Opens the first connection of a process that starts. A busy database can take longer for it than a search may wait for one, so
+ * attempts that time out are repeated.
+ */
+export async function waitForConnection(pool: Pool, timeoutMs = 15_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      (await pool.connect()).release();
+      return;
+    } catch (error) {
+      if (!isConnectTimeout(error) || performance.now() > deadline) throw error;
+    }
+  }
+}
+
+/** The driver's errors have no code. */
+function isConnectTimeout(error: unknown): boolean {
+  return error instanceof Error && /timeout exceeded when trying to connect|connection timeout/.test(error.message);
+}
+
 const fences = new WeakMap<Queryable, Fence>();
 
 /** Undefined for a connection inside a transaction. */
