@@ -162,12 +162,21 @@ function createRoutes(services: Services): Route[] {
   const manage = (guard: Guard): Route[] => managementRoutes(manageWith(guard));
   const api = apiRoutes({ runner, lenses, publicUrl: config.publicUrl, management });
   const oidc = openOidc(config, secrets);
-  const people = { config, secrets, connections, acquireSlot, admission, runner, oidc };
   return [
     ...api,
     ...compatRoutes(runner, search.authenticate),
     ...siteRoutes(api, config, reports.whyNotReady),
     ...createMcpRoutes({ config, connections, keys, oidc, acquireSlot, admission, search, runner, metrics }),
-    ...createConsoleRoutes({ ...people, manage, recordKeyUse: keyUses.record }),
+    ...createConsoleRoutes({
+      config,
+      secrets,
+      connections,
+      acquireSlot,
+      admission,
+      runner,
+      oidc,
+      manage,
+      recordKeyUse: keyUses.record,
+    }),
   ];
 }

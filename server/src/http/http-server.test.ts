@@ -181,6 +181,7 @@ test("closes a connection with a thousand pipelined requests after starting sixt
 
 test("rejects a request immediately with 503 at the limit, and admits one when another has ended", async () => {
   const handled: string[] = [];
+  const counted: string[] = [];
   const opened = Promise.withResolvers<string>();
   const admission = createAdmission(
     { ...defaultAdmission, overloadedAfterMs: 500, maxWaitMs: 1_000, max: 2, walletShare: 1 },
@@ -193,6 +194,7 @@ test("rejects a request immediately with 503 at the limit, and admits one when a
       return opened.promise.finally(leave);
     }),
     admission: "handler",
+    onRejected: ({ code }) => void counted.push(code),
   };
   const busy = createHttpServer({ ...options, routes: [held], admission });
   const busyUrl = await busy.listen({ host: "127.0.0.1", port: 0 });
@@ -209,6 +211,7 @@ test("rejects a request immediately with 503 at the limit, and admits one when a
     retry_after_seconds: 2,
   });
   assert.equal(handled.length, 2, "its handler was not called");
+  assert.deepEqual(counted, ["overloaded"], "only the rejected request was counted as one");
   opened.resolve("held");
   for (const answer of await Promise.all(served)) assert.equal(answer.status, 200);
   assert.equal((await send()).status, 200);

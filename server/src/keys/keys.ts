@@ -1,7 +1,6 @@
 import { createSecretKey, hash, randomUUIDv7 } from "node:crypto";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { constants } from "../config/constants.ts";
 import { createLane } from "../db/lane.ts";
 import { type Queryable, withTimeout } from "../db/pool.ts";
 import type { KeyGuessLimiter } from "../limits/key-guessing.ts";
@@ -56,7 +55,7 @@ export interface KeysOptions {
   /** Without it, invalid keys are not counted. */
   guessLimiter?: KeyGuessLimiter;
   onUse?: (keyId: string) => void;
-  /** How long a look-up waits while the database is unavailable. */
+  /** How long a look-up waits while the database is unavailable. Default: as otherwise. */
   outageMs?: number;
   /** Occupies a slot for work on a key that may not exist, until the returned function is called. Rejects if none is free in time. */
   enterLookUp?: (address: string) => Promise<() => void>;
@@ -66,6 +65,8 @@ interface FoundKey extends Principal, CachedKey {
   allowedIps: BlockList | undefined;
   refusal: "api_key_revoked" | "api_key_expired" | "account_suspended" | undefined;
 }
+
+const lookUpTimeoutMs = 2_000;
 
 /**
  * Caches keys and batches look-ups. Neither authorizes spending: the hold checks revocation, expiry and suspension again
@@ -78,9 +79,9 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
   const lookUps = createLane<Buffer[], FoundKey | undefined>({
     send: (keys) => readKeys(db, keys),
     ownerOf: (digests) => digests[0]?.toString("base64") ?? "",
-    timeoutMs: 2_000,
+    timeoutMs: lookUpTimeoutMs,
     // As long as a hold, because a search starts with a look-up if no poll has succeeded for a second.
-    outageTimeoutMs: options.outageMs ?? constants.databaseOutageMs,
+    outageTimeoutMs: options.outageMs ?? lookUpTimeoutMs,
   });
   const cache = createKeyCache<FoundKey>(() => readChangedKeys(db));
 

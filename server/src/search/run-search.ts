@@ -1,7 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { OutcomeUnknown } from "../db/settle-batch.ts";
 import { readBody } from "../http/input/read-body.ts";
-import { NoResponse } from "../http/no-response.ts";
 import type { Principal } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
@@ -9,6 +7,7 @@ import { faultOf } from "../telemetry/metric-table.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { ProcessFigures } from "../telemetry/process-figures.ts";
 import type { SearchTrace, Tracing } from "../telemetry/tracing.ts";
+import { outcomeOf } from "./outcome-of.ts";
 import { type SearchAnswer, type SearchDependencies, type SearchRequest, search } from "./search.ts";
 import { startSteps } from "./steps.ts";
 
@@ -112,13 +111,6 @@ function recordSearch({ metrics, figures }: SearchRecorders, { outcome, mode, ms
     ownSeconds: ownMs / 1_000,
   });
   figures.recordSearch({ ms, fault: mode === "live" && fault !== "caller" ? fault : undefined });
-}
-
-/** As in the metrics. */
-export function outcomeOf(error: unknown): string {
-  if (error instanceof Problem) return error.code;
-  if (!(error instanceof NoResponse)) return "internal_error";
-  return error.cause instanceof OutcomeUnknown ? "outcome_unknown" : "caller_left";
 }
 
 function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {

@@ -1,5 +1,4 @@
 import { readIdempotencyKey } from "../http/input/idempotency-key.ts";
-import { NoResponse } from "../http/no-response.ts";
 import type { Principal } from "../keys/keys.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
 import type { Secrets } from "../lib/secrets.ts";
@@ -13,6 +12,7 @@ import type { SearchResult } from "./clean-results.ts";
 import type { FindHits } from "./find-hits.ts";
 import { holdOutcomeToProblem, type TopUpApi } from "./hold-problem.ts";
 import { type Claim, makeClaim } from "./idempotency.ts";
+import { outcomeOf } from "./outcome-of.ts";
 import { parseSearch, type SearchInput } from "./parse-search.ts";
 import type { SearchCalls, StartCalls } from "./search-calls.ts";
 import {
@@ -144,12 +144,6 @@ async function findAnswer(
     headers: { "search-upstreams": String(queried), "rank-lens": lens, ...explanation },
     provider,
   };
-}
-
-/** The outcome under which a failed search is recorded. */
-function outcomeOf(error: unknown): string {
-  if (error instanceof Problem) return error.code;
-  return error instanceof NoResponse ? "caller_left" : "internal_error";
 }
 
 /** The request, without the web framework. */
