@@ -15,10 +15,10 @@ import type { FailureReason, UpstreamAnswer } from "./provider.ts";
 const upstream = await startHostileUpstream();
 const provider = searxngAt(upstream.url);
 const caller = createCaller({ connectMs: 2_000, headersMs: 1_000, bodyMs: 1_000 });
-const slowCaller = createCaller({ connectMs: 3000, headersMs: 3000, bodyMs: 3000 });
-const neverAborted = new AbortController().signal;
 /** A call that ends has not waited for this deadline. */
 const anHourMs = 3_600_000;
+const slowCaller = createCaller({ connectMs: anHourMs, headersMs: anHourMs, bodyMs: anHourMs });
+const neverAborted = new AbortController().signal;
 
 beforeEach(async () => {
   await upstream.behave("ok");
@@ -47,10 +47,10 @@ function socketIsIdle(): Promise<void> {
   });
 }
 
-/** Fails unless the request is closed well before its headers would have timed out. */
+/** The request would otherwise stay open until its headers time out after an hour. */
 async function waitForHangUp(request: ReceivedRequest | undefined): Promise<void> {
   assert.ok(request !== undefined);
-  if (!request.hungUp.aborted) await once(request.hungUp, "abort", { signal: AbortSignal.timeout(2500) });
+  if (!request.hungUp.aborted) await once(request.hungUp, "abort");
 }
 
 function assertFailed(answer: UpstreamAnswer, reason: FailureReason, upstreamStatus?: number): void {
