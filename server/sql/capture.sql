@@ -7,7 +7,7 @@
 -- would scan the range of ids. For the same reason "in" is wrapped in coalesce: otherwise the planner turns it into a
 -- join. Claims are looked up one by one (OFFSET 0) and updated by their place in the table, because a join may scan all of them.
 
--- The state of each search after a capture or release, with the wallet's balance.
+-- The state of each search after a capture or release, with the wallet's balance. 'busy': its wallet was skipped.
 create or replace function pb.search_states(search_ids uuid[], wallet_ids uuid[], now_at timestamptz)
 returns table (item integer, state text, balance_micros bigint)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -18,6 +18,7 @@ begin
   return query
     select i.item::integer,
       case
+        when i.wallet_id is null then 'busy'
         when s.state is null then 'unknown'
         -- Overdue: it cannot be captured any more, although the sweeper has not run yet.
         when s.state = 'pending' and s.expires_at <= now_at then 'expired'
@@ -34,82 +35,49 @@ begin
 end
 $$;
 
--- Charges a batch of searches. skip_locked and lock_wait_ms: see pb.hold. The state of a skipped search is 'busy'.
-create or replace function pb.capture(
-  search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean default false,
-  lock_wait_ms integer default null, expected_timeline text default null
-)
-returns table (item integer, state text, balance_micros bigint)
-language plpgsql security definer
-set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+-- Charges one live search whose answer is not stored. Returns the balance, or NULL if the search was not charged.
+create or replace function pb.capture_one(p_search uuid, p_wallet uuid, skip_locked boolean) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  now_at timestamptz;
+  price bigint;
+  balance bigint;
+begin
+  if skip_locked then
+    perform from pb.wallets w where w.id = p_wallet for no key update skip locked;
+  else
+    perform from pb.wallets w where w.id = p_wallet for no key update;
+  end if;
+  if found then
+    now_at := clock_timestamp();
+    update pb.searches s set state = 'captured', settled_at = now_at
+    where s.id = p_search and s.wallet_id = p_wallet and s.state = 'pending' and s.expires_at > now_at
+    returning s.price_micros into price;
+  end if;
+  if price > 0 then
+    insert into pb.transfers (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
+    values (p_search, p_wallet, p_search, 'capture', 'wallet', 'revenue', price, now_at);
+    update pb.wallets w
+    set debited_micros = w.debited_micros + price, held_micros = w.held_micros - price
+    where w.id = p_wallet
+    returning w.credited_micros - w.debited_micros into balance;
+  end if;
+  return balance;
+end
+$$;
+
+-- Charges a batch of searches whose wallets the caller has locked, and stores their answers. Returns how many were charged.
+create or replace function pb.capture_each(
+  search_ids uuid[], wallet_ids uuid[], answers bytea[], now_at timestamptz
+) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-  first_id uuid := search_ids[1];
-  last_id uuid := first_id;
-  now_at timestamptz;
+  first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
+  last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
   captured_now integer;
   paid uuid[];  -- the wallet of each live search
-  price bigint;
-  busy_ids uuid[];
 begin
-  perform pb.require_timeline(expected_timeline);
-  if lock_wait_ms is not null then
-    perform set_config('lock_timeout', lock_wait_ms::text, true);
-  end if;
-  if cardinality(search_ids) = 1 and answers is null then
-    if skip_locked then
-      perform from pb.wallets w where w.id = wallet_ids[1] for no key update skip locked;
-    else
-      perform from pb.wallets w where w.id = wallet_ids[1] for no key update;
-    end if;
-    if found then
-      now_at := clock_timestamp();
-      update pb.searches s set state = 'captured', settled_at = now_at
-      where s.id = first_id and s.wallet_id = wallet_ids[1] and s.state = 'pending' and s.expires_at > now_at
-      returning s.price_micros into price;
-    end if;
-    if price > 0 then
-      insert into pb.transfers (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
-      values (first_id, wallet_ids[1], first_id, 'capture', 'wallet', 'revenue', price, now_at);
-      update pb.wallets w
-      set debited_micros = w.debited_micros + price, held_micros = w.held_micros - price
-      where w.id = wallet_ids[1]
-      returning w.credited_micros - w.debited_micros into balance_micros;
-      item := 1;
-      state := 'captured';
-      return next;
-      return;
-    end if;
-  end if;
-
-  if skip_locked then
-    busy_ids := pb.lock_free_wallets(wallet_ids);
-    if cardinality(busy_ids) > 0 then
-      return query
-        select i.item::integer, 'busy', null::bigint
-        from unnest(wallet_ids) with ordinality as i (wallet_id, item) where i.wallet_id = any (busy_ids);
-      return query
-        select free.items[c.item], c.state, c.balance_micros
-        from (
-          select array_agg(i.item::integer order by i.item) as items,
-            array_agg(i.search_id order by i.item) as search_ids, array_agg(i.wallet_id order by i.item) as wallet_ids,
-            array_agg(i.answer order by i.item) as answers
-          from unnest(search_ids, wallet_ids, answers) with ordinality as i (search_id, wallet_id, answer, item)
-          where i.wallet_id <> all (busy_ids)
-        ) free, pb.capture(free.search_ids, free.wallet_ids, free.answers) c
-        where free.items is not null;
-      return;
-    end if;
-  else
-    perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
-  end if;
-  now_at := clock_timestamp();
-  if cardinality(search_ids) > 1 then
-    first_id := (select id from unnest(search_ids) id order by id limit 1);
-    last_id := (select id from unnest(search_ids) id order by id desc limit 1);
-  end if;
-
   with captured as (
     update pb.searches s
     set state = 'captured', settled_at = now_at
@@ -145,9 +113,44 @@ begin
   set debited_micros = w.debited_micros + cardinality(array_positions(paid, w.id)) * pb.price_micros(),
     held_micros = w.held_micros - cardinality(array_positions(paid, w.id)) * pb.price_micros()
   where w.id = any (paid);
+  return captured_now;
+end
+$$;
 
+-- Charges searches that succeeded. skip_locked and lock_wait_ms: see pb.hold. The state of a skipped search is 'busy'.
+create or replace function pb.capture(
+  search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean default false,
+  lock_wait_ms integer default null, expected_timeline text default null
+)
+returns table (item integer, state text, balance_micros bigint)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  now_at timestamptz;
+begin
+  perform pb.require_timeline(expected_timeline);
+  if lock_wait_ms is not null then
+    perform set_config('lock_timeout', lock_wait_ms::text, true);
+  end if;
+  if cardinality(search_ids) = 1 and answers is null then
+    balance_micros := pb.capture_one(search_ids[1], wallet_ids[1], skip_locked);
+    if balance_micros is not null then
+      item := 1;
+      state := 'captured';
+      return next;
+      return;
+    end if;
+  end if;
+
+  if skip_locked then
+    wallet_ids := pb.skip_locked_wallets(wallet_ids);
+  else
+    perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
+  end if;
+  now_at := clock_timestamp();
   -- Usually all of them are captured, and no states need to be read.
-  if captured_now = cardinality(search_ids) then
+  if pb.capture_each(search_ids, wallet_ids, answers, now_at) = cardinality(search_ids) then
     return query
       select i.item::integer, 'captured', w.credited_micros - w.debited_micros
       from unnest(wallet_ids) with ordinality as i (wallet_id, item)

@@ -38,7 +38,7 @@
 -- running it. Conditions of a key other than its id are outside of a subquery with OFFSET 0, because the planner may use them
 -- to choose another index and scan all keys of a wallet.
 
--- The facts about each item, by wallet and in order of arrival. OFFSET 0 forces an index look-up per item. With statistics of
+-- The facts about each item, by wallet and in order of arrival, without those of skipped wallets. OFFSET 0 forces an index look-up per item. With statistics of
 -- an empty table, a plain join reads the whole table for every item, and the plan stays after the table has grown.
 create or replace function pb.read_hold_facts(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[],
@@ -85,6 +85,7 @@ begin
     left join lateral (
       select * from pb.idempotency f where f.wallet_id = b.wallet_id and f.key_hmac = b.idempotency_hmac offset 0
     ) c on c.mode = k.mode and c.claimed_at > now_at - interval '24 hours'
+    where b.wallet_id is not null
     order by b.wallet_id, b.item;
 end
 $$;
@@ -417,7 +418,6 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 declare
   now_at timestamptz;
   modes pb.key_mode[];
-  busy_ids uuid[];
 begin
   perform pb.require_timeline(expected_timeline);
   if lock_wait_ms is not null then
@@ -433,14 +433,11 @@ begin
     end if;
   end if;
   if skip_locked then
-    busy_ids := pb.lock_free_wallets(wallet_ids);
-    if cardinality(busy_ids) > 0 then
-      return query select * from pb.hold_free(
-        busy_ids, search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls,
-        categories, sent_before, secret_versions, other_claims, end_users
-      );
-      return;
-    end if;
+    wallet_ids := pb.skip_locked_wallets(wallet_ids);
+    return query
+      select b.item::integer, 'busy', null::bigint, null::bigint, null::bigint, null::bigint, null::timestamptz,
+        null::bytea, null::jsonb
+      from unnest(wallet_ids) with ordinality as b (wallet_id, item) where b.wallet_id is null;
   else
     perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
   end if;
@@ -468,53 +465,5 @@ begin
       null::timestamptz, null::bytea, null::jsonb
     from unnest(wallet_ids) with ordinality as b (wallet_id, item)
     cross join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w;
-end
-$$;
-
--- Decides the items of wallets that this transaction could lock. The others are 'busy' and change nothing.
-create or replace function pb.hold_free(
-  busy_ids uuid[], search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[],
-  run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean,
-  secret_versions smallint[], other_claims bytea[], end_users text[]
-)
-returns table (
-  item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint,
-  resets_at timestamptz, answer bytea, budgets jsonb
-)
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-#variable_conflict use_column
-begin
-  return query
-    select b.item::integer, 'busy', null::bigint, null::bigint, null::bigint, null::bigint, null::timestamptz, null::bytea,
-      null::jsonb
-    from unnest(wallet_ids) with ordinality as b (wallet_id, item) where b.wallet_id = any (busy_ids);
-  return query
-    select free.items[h.item], h.outcome, h.balance_micros, h.owed_micros, h.limit_micros, h.spent_micros, h.resets_at,
-      h.answer, h.budgets
-    from (
-      select array_agg(b.item::integer order by b.item) as items,
-        array_agg(b.search_id order by b.item) as search_ids, array_agg(b.wallet_id order by b.item) as wallet_ids,
-        array_agg(b.key_id order by b.item) as key_ids, array_agg(b.hmac order by b.item) as hmacs,
-        array_agg(b.fingerprint order by b.item) as fingerprints, array_agg(b.run_name order by b.item) as names,
-        array_agg(b.run_max order by b.item) as maxes, array_agg(b.run_ttl order by b.item) as ttls,
-        array_agg(b.category order by b.item) as categories,
-        array_agg(b.version order by b.item) as versions, array_agg(b.other order by b.item) as others,
-        array_agg(b.end_user order by b.item) as end_users
-      from unnest(
-        search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls,
-        categories, secret_versions, other_claims, end_users
-      ) with ordinality as b (
-        search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, version, other,
-        end_user, item
-      )
-      where b.wallet_id <> all (busy_ids)
-    ) free, pb.hold(
-      free.search_ids, free.wallet_ids, free.key_ids, free.hmacs, free.fingerprints, free.names, free.maxes,
-      free.ttls, free.categories, sent_before,
-      secret_versions => case when secret_versions is not null then free.versions end,
-      other_claims => case when other_claims is not null then free.others end,
-      end_users => case when end_users is not null then free.end_users end
-    ) h
-    where free.items is not null;
 end
 $$;

@@ -74,32 +74,15 @@ declare
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
   now_at timestamptz;
-  busy_ids uuid[];
 begin
   perform pb.require_timeline(expected_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;
   if skip_locked then
-    busy_ids := pb.lock_free_wallets(wallet_ids);
-    if cardinality(busy_ids) > 0 then
-      return query
-        select i.item::integer, 'busy', null::bigint
-        from unnest(wallet_ids) with ordinality as i (wallet_id, item) where i.wallet_id = any (busy_ids);
-      return query
-        select free.items[r.item], r.state, r.balance_micros
-        from (
-          select array_agg(i.item::integer order by i.item) as items,
-            array_agg(i.search_id order by i.item) as search_ids, array_agg(i.wallet_id order by i.item) as wallet_ids,
-            array_agg(i.outcome order by i.item) as outcomes
-          from unnest(search_ids, wallet_ids, outcomes) with ordinality as i (search_id, wallet_id, outcome, item)
-          where i.wallet_id <> all (busy_ids)
-        ) free, pb.release(free.search_ids, free.wallet_ids, free.outcomes) r
-        where free.items is not null;
-      return;
-    end if;
+    wallet_ids := pb.skip_locked_wallets(wallet_ids);
   else
-    perform pb.lock_wallets(wallet_ids);
+    perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
   end if;
   now_at := clock_timestamp();
   -- Only for pending searches: the outcome of a search that has ended is final.

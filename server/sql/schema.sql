@@ -587,39 +587,16 @@ CREATE FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[]
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     AS $$
-#variable_conflict use_column
 declare
-  first_id uuid := search_ids[1];
-  last_id uuid := first_id;
   now_at timestamptz;
-  captured_now integer;
-  paid uuid[];  -- the wallet of each live search
-  price bigint;
-  busy_ids uuid[];
 begin
   perform pb.require_timeline(expected_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;
   if cardinality(search_ids) = 1 and answers is null then
-    if skip_locked then
-      perform from pb.wallets w where w.id = wallet_ids[1] for no key update skip locked;
-    else
-      perform from pb.wallets w where w.id = wallet_ids[1] for no key update;
-    end if;
-    if found then
-      now_at := clock_timestamp();
-      update pb.searches s set state = 'captured', settled_at = now_at
-      where s.id = first_id and s.wallet_id = wallet_ids[1] and s.state = 'pending' and s.expires_at > now_at
-      returning s.price_micros into price;
-    end if;
-    if price > 0 then
-      insert into pb.transfers (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
-      values (first_id, wallet_ids[1], first_id, 'capture', 'wallet', 'revenue', price, now_at);
-      update pb.wallets w
-      set debited_micros = w.debited_micros + price, held_micros = w.held_micros - price
-      where w.id = wallet_ids[1]
-      returning w.credited_micros - w.debited_micros into balance_micros;
+    balance_micros := pb.capture_one(search_ids[1], wallet_ids[1], skip_locked);
+    if balance_micros is not null then
       item := 1;
       state := 'captured';
       return next;
@@ -628,32 +605,34 @@ begin
   end if;
 
   if skip_locked then
-    busy_ids := pb.lock_free_wallets(wallet_ids);
-    if cardinality(busy_ids) > 0 then
-      return query
-        select i.item::integer, 'busy', null::bigint
-        from unnest(wallet_ids) with ordinality as i (wallet_id, item) where i.wallet_id = any (busy_ids);
-      return query
-        select free.items[c.item], c.state, c.balance_micros
-        from (
-          select array_agg(i.item::integer order by i.item) as items,
-            array_agg(i.search_id order by i.item) as search_ids, array_agg(i.wallet_id order by i.item) as wallet_ids,
-            array_agg(i.answer order by i.item) as answers
-          from unnest(search_ids, wallet_ids, answers) with ordinality as i (search_id, wallet_id, answer, item)
-          where i.wallet_id <> all (busy_ids)
-        ) free, pb.capture(free.search_ids, free.wallet_ids, free.answers) c
-        where free.items is not null;
-      return;
-    end if;
+    wallet_ids := pb.skip_locked_wallets(wallet_ids);
   else
     perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
   end if;
   now_at := clock_timestamp();
-  if cardinality(search_ids) > 1 then
-    first_id := (select id from unnest(search_ids) id order by id limit 1);
-    last_id := (select id from unnest(search_ids) id order by id desc limit 1);
+  -- Usually all of them are captured, and no states need to be read.
+  if pb.capture_each(search_ids, wallet_ids, answers, now_at) = cardinality(search_ids) then
+    return query
+      select i.item::integer, 'captured', w.credited_micros - w.debited_micros
+      from unnest(wallet_ids) with ordinality as i (wallet_id, item)
+      cross join lateral (select * from pb.wallets f where f.id = i.wallet_id offset 0) w;
+  else
+    return query select * from pb.search_states(search_ids, wallet_ids, now_at);
   end if;
+end
+$$;
 
+CREATE FUNCTION pb.capture_each(search_ids uuid[], wallet_ids uuid[], answers bytea[], now_at timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+  first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
+  last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
+  captured_now integer;
+  paid uuid[];  -- the wallet of each live search
+begin
   with captured as (
     update pb.searches s
     set state = 'captured', settled_at = now_at
@@ -689,16 +668,39 @@ begin
   set debited_micros = w.debited_micros + cardinality(array_positions(paid, w.id)) * pb.price_micros(),
     held_micros = w.held_micros - cardinality(array_positions(paid, w.id)) * pb.price_micros()
   where w.id = any (paid);
+  return captured_now;
+end
+$$;
 
-  -- Usually all of them are captured, and no states need to be read.
-  if captured_now = cardinality(search_ids) then
-    return query
-      select i.item::integer, 'captured', w.credited_micros - w.debited_micros
-      from unnest(wallet_ids) with ordinality as i (wallet_id, item)
-      cross join lateral (select * from pb.wallets f where f.id = i.wallet_id offset 0) w;
+CREATE FUNCTION pb.capture_one(p_search uuid, p_wallet uuid, skip_locked boolean) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  now_at timestamptz;
+  price bigint;
+  balance bigint;
+begin
+  if skip_locked then
+    perform from pb.wallets w where w.id = p_wallet for no key update skip locked;
   else
-    return query select * from pb.search_states(search_ids, wallet_ids, now_at);
+    perform from pb.wallets w where w.id = p_wallet for no key update;
   end if;
+  if found then
+    now_at := clock_timestamp();
+    update pb.searches s set state = 'captured', settled_at = now_at
+    where s.id = p_search and s.wallet_id = p_wallet and s.state = 'pending' and s.expires_at > now_at
+    returning s.price_micros into price;
+  end if;
+  if price > 0 then
+    insert into pb.transfers (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
+    values (p_search, p_wallet, p_search, 'capture', 'wallet', 'revenue', price, now_at);
+    update pb.wallets w
+    set debited_micros = w.debited_micros + price, held_micros = w.held_micros - price
+    where w.id = p_wallet
+    returning w.credited_micros - w.debited_micros into balance;
+  end if;
+  return balance;
 end
 $$;
 
@@ -1258,6 +1260,63 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.count_calls(upstreams jsonb, wallets jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+  insert into pb.upstream_days as u (day, provider, outcome, calls, cost_micros, revenue_micros, paid_cost_micros)
+  select r.day, r.provider, r.outcome, sum(r.calls)::bigint, sum(r.cost_micros)::bigint, sum(r.revenue_micros)::bigint,
+    sum(r.paid_cost_micros)::bigint
+  from jsonb_to_recordset(upstreams) as r (
+    day date, provider text, outcome text, calls bigint, cost_micros bigint, revenue_micros bigint, paid_cost_micros bigint
+  )
+  group by 1, 2, 3
+  order by 1, 2, 3
+  on conflict (day, provider, outcome) do update
+  set calls = u.calls + excluded.calls, cost_micros = u.cost_micros + excluded.cost_micros,
+    revenue_micros = u.revenue_micros + excluded.revenue_micros,
+    paid_cost_micros = u.paid_cost_micros + excluded.paid_cost_micros;
+
+  insert into pb.upstream_hours as u
+  select r.hour, r.provider, r.outcome, r.up_to_ms, sum(r.calls)::bigint, bool_or(r.was_open)
+  from jsonb_to_recordset(upstreams)
+    as r (hour timestamptz, provider text, outcome text, up_to_ms integer, calls bigint, was_open boolean)
+  where r.up_to_ms is not null
+  group by 1, 2, 3, 4
+  order by 1, 2, 3, 4
+  on conflict (hour, provider, outcome, up_to_ms) do update
+  set calls = u.calls + excluded.calls, was_open = u.was_open or excluded.was_open;
+
+  insert into pb.upstream_wallet_days as u
+  select r.day, r.wallet_id, r.provider, r.calls, r.cost_micros, r.paid_calls, r.paid_cost_micros, r.abandoned_calls,
+    r.abandoned_cost_micros
+  from jsonb_to_recordset(wallets) as r (
+    day date, wallet_id uuid, provider text, calls bigint, cost_micros bigint, paid_calls bigint,
+    paid_cost_micros bigint, abandoned_calls bigint, abandoned_cost_micros bigint
+  )
+  order by 1, 2, 3
+  on conflict (day, wallet_id, provider) do update
+  set calls = u.calls + excluded.calls, cost_micros = u.cost_micros + excluded.cost_micros,
+    paid_calls = u.paid_calls + excluded.paid_calls, paid_cost_micros = u.paid_cost_micros + excluded.paid_cost_micros,
+    abandoned_calls = u.abandoned_calls + excluded.abandoned_calls,
+    abandoned_cost_micros = u.abandoned_cost_micros + excluded.abandoned_cost_micros;
+
+  insert into pb.abandoned_calls as a
+  select date_bin('5 minutes', clock_timestamp(), timestamptz 'epoch'), r.wallet_id, sum(r.abandoned_calls)::bigint,
+    sum(r.abandoned_cost_micros)::bigint, sum(r.paid_calls)::bigint
+  from jsonb_to_recordset(wallets)
+    as r (wallet_id uuid, abandoned_calls bigint, abandoned_cost_micros bigint, paid_calls bigint)
+  group by r.wallet_id
+  having sum(r.abandoned_calls) > 0
+  order by r.wallet_id
+  on conflict (since, wallet_id) do update
+  set calls = a.calls + excluded.calls, cost_micros = a.cost_micros + excluded.cost_micros,
+    paid_calls = a.paid_calls + excluded.paid_calls;
+end
+$$;
+
 CREATE FUNCTION pb.count_end_users(since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(wallet_id uuid, day date, mode pb.key_mode, end_user text, searches bigint, charged_micros bigint)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1695,6 +1754,17 @@ begin
   end if;
   delete from pb.app_settings s where s.person_id = old.person_id and s.wallet_id = any (own_wallets);
   return null;
+end
+$$;
+
+CREATE FUNCTION pb.delete_old_counts() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  delete from pb.tally_writers where seen_at < clock_timestamp() - interval '1 day';
+  delete from pb.upstream_hours where hour < clock_timestamp() - interval '7 days';
+  delete from pb.abandoned_calls where since < clock_timestamp() - interval '1 day';
 end
 $$;
 
@@ -2435,7 +2505,6 @@ CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], id
 declare
   now_at timestamptz;
   modes pb.key_mode[];
-  busy_ids uuid[];
 begin
   perform pb.require_timeline(expected_timeline);
   if lock_wait_ms is not null then
@@ -2451,14 +2520,11 @@ begin
     end if;
   end if;
   if skip_locked then
-    busy_ids := pb.lock_free_wallets(wallet_ids);
-    if cardinality(busy_ids) > 0 then
-      return query select * from pb.hold_free(
-        busy_ids, search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls,
-        categories, sent_before, secret_versions, other_claims, end_users
-      );
-      return;
-    end if;
+    wallet_ids := pb.skip_locked_wallets(wallet_ids);
+    return query
+      select b.item::integer, 'busy', null::bigint, null::bigint, null::bigint, null::bigint, null::timestamptz,
+        null::bytea, null::jsonb
+      from unnest(wallet_ids) with ordinality as b (wallet_id, item) where b.wallet_id is null;
   else
     perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
   end if;
@@ -2550,47 +2616,6 @@ begin
     search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, secret_versions, end_users, held_modes,
     held_windows, spending, now_at
   );
-end
-$$;
-
-CREATE FUNCTION pb.hold_free(busy_ids uuid[], search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, secret_versions smallint[], other_claims bytea[], end_users text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea, budgets jsonb)
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-begin
-  return query
-    select b.item::integer, 'busy', null::bigint, null::bigint, null::bigint, null::bigint, null::timestamptz, null::bytea,
-      null::jsonb
-    from unnest(wallet_ids) with ordinality as b (wallet_id, item) where b.wallet_id = any (busy_ids);
-  return query
-    select free.items[h.item], h.outcome, h.balance_micros, h.owed_micros, h.limit_micros, h.spent_micros, h.resets_at,
-      h.answer, h.budgets
-    from (
-      select array_agg(b.item::integer order by b.item) as items,
-        array_agg(b.search_id order by b.item) as search_ids, array_agg(b.wallet_id order by b.item) as wallet_ids,
-        array_agg(b.key_id order by b.item) as key_ids, array_agg(b.hmac order by b.item) as hmacs,
-        array_agg(b.fingerprint order by b.item) as fingerprints, array_agg(b.run_name order by b.item) as names,
-        array_agg(b.run_max order by b.item) as maxes, array_agg(b.run_ttl order by b.item) as ttls,
-        array_agg(b.category order by b.item) as categories,
-        array_agg(b.version order by b.item) as versions, array_agg(b.other order by b.item) as others,
-        array_agg(b.end_user order by b.item) as end_users
-      from unnest(
-        search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls,
-        categories, secret_versions, other_claims, end_users
-      ) with ordinality as b (
-        search_id, wallet_id, key_id, hmac, fingerprint, run_name, run_max, run_ttl, category, version, other,
-        end_user, item
-      )
-      where b.wallet_id <> all (busy_ids)
-    ) free, pb.hold(
-      free.search_ids, free.wallet_ids, free.key_ids, free.hmacs, free.fingerprints, free.names, free.maxes,
-      free.ttls, free.categories, sent_before,
-      secret_versions => case when secret_versions is not null then free.versions end,
-      other_claims => case when other_claims is not null then free.others end,
-      end_users => case when end_users is not null then free.end_users end
-    ) h
-    where free.items is not null;
 end
 $$;
 
@@ -3757,6 +3782,7 @@ begin
     left join lateral (
       select * from pb.idempotency f where f.wallet_id = b.wallet_id and f.key_hmac = b.idempotency_hmac offset 0
     ) c on c.mode = k.mode and c.claimed_at > now_at - interval '24 hours'
+    where b.wallet_id is not null
     order by b.wallet_id, b.item;
 end
 $_$;
@@ -4255,32 +4281,15 @@ declare
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
   now_at timestamptz;
-  busy_ids uuid[];
 begin
   perform pb.require_timeline(expected_timeline);
   if lock_wait_ms is not null then
     perform set_config('lock_timeout', lock_wait_ms::text, true);
   end if;
   if skip_locked then
-    busy_ids := pb.lock_free_wallets(wallet_ids);
-    if cardinality(busy_ids) > 0 then
-      return query
-        select i.item::integer, 'busy', null::bigint
-        from unnest(wallet_ids) with ordinality as i (wallet_id, item) where i.wallet_id = any (busy_ids);
-      return query
-        select free.items[r.item], r.state, r.balance_micros
-        from (
-          select array_agg(i.item::integer order by i.item) as items,
-            array_agg(i.search_id order by i.item) as search_ids, array_agg(i.wallet_id order by i.item) as wallet_ids,
-            array_agg(i.outcome order by i.item) as outcomes
-          from unnest(search_ids, wallet_ids, outcomes) with ordinality as i (search_id, wallet_id, outcome, item)
-          where i.wallet_id <> all (busy_ids)
-        ) free, pb.release(free.search_ids, free.wallet_ids, free.outcomes) r
-        where free.items is not null;
-      return;
-    end if;
+    wallet_ids := pb.skip_locked_wallets(wallet_ids);
   else
-    perform pb.lock_wallets(wallet_ids);
+    perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
   end if;
   now_at := clock_timestamp();
   -- Only for pending searches: the outcome of a search that has ended is final.
@@ -4592,6 +4601,7 @@ declare
 begin
   searches := 0;
   is_done := true;
+  perform pb.delete_old_counts();
   select w.counted_before into since from pb.usage_watermark w for update skip locked;
   if since is null then
     return;
@@ -4755,6 +4765,7 @@ begin
   return query
     select i.item::integer,
       case
+        when i.wallet_id is null then 'busy'
         when s.state is null then 'unknown'
         -- Overdue: it cannot be captured any more, although the sweeper has not run yet.
         when s.state = 'pending' and s.expires_at <= now_at then 'expired'
@@ -4981,6 +4992,23 @@ begin
       array[trial_transfer], 'credit');
   end if;
   return next;
+end
+$$;
+
+CREATE FUNCTION pb.skip_locked_wallets(wallet_ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  busy_ids uuid[] := pb.lock_free_wallets(wallet_ids);
+begin
+  if cardinality(busy_ids) = 0 then
+    return wallet_ids;
+  end if;
+  return array(
+    select case when i.wallet_id <> all (busy_ids) then i.wallet_id end
+    from unnest(wallet_ids) with ordinality as i (wallet_id, item) order by i.item
+  );
 end
 $$;
 
@@ -5484,7 +5512,6 @@ begin
   if not found then
     return;
   end if;
-  delete from pb.tally_writers where seen_at < clock_timestamp() - interval '1 day';
 
   insert into pb.usage_hours as u
   select r.wallet_id, r.hour, r.key_id, r.mode, '', r.outcome, false, r.searches, 0
@@ -5503,56 +5530,7 @@ begin
   on conflict (wallet_id, day, key_id, mode, category, outcome, was_held) do update
   set searches = u.searches + excluded.searches;
 
-  insert into pb.upstream_days as u (day, provider, outcome, calls, cost_micros, revenue_micros, paid_cost_micros)
-  select r.day, r.provider, r.outcome, sum(r.calls)::bigint, sum(r.cost_micros)::bigint, sum(r.revenue_micros)::bigint,
-    sum(r.paid_cost_micros)::bigint
-  from jsonb_to_recordset(upstreams) as r (
-    day date, provider text, outcome text, calls bigint, cost_micros bigint, revenue_micros bigint, paid_cost_micros bigint
-  )
-  group by 1, 2, 3
-  order by 1, 2, 3
-  on conflict (day, provider, outcome) do update
-  set calls = u.calls + excluded.calls, cost_micros = u.cost_micros + excluded.cost_micros,
-    revenue_micros = u.revenue_micros + excluded.revenue_micros,
-    paid_cost_micros = u.paid_cost_micros + excluded.paid_cost_micros;
-
-  insert into pb.upstream_hours as u
-  select r.hour, r.provider, r.outcome, r.up_to_ms, sum(r.calls)::bigint, bool_or(r.was_open)
-  from jsonb_to_recordset(upstreams)
-    as r (hour timestamptz, provider text, outcome text, up_to_ms integer, calls bigint, was_open boolean)
-  where r.up_to_ms is not null
-  group by 1, 2, 3, 4
-  order by 1, 2, 3, 4
-  on conflict (hour, provider, outcome, up_to_ms) do update
-  set calls = u.calls + excluded.calls, was_open = u.was_open or excluded.was_open;
-  delete from pb.upstream_hours where hour < clock_timestamp() - interval '7 days';
-
-  insert into pb.upstream_wallet_days as u
-  select r.day, r.wallet_id, r.provider, r.calls, r.cost_micros, r.paid_calls, r.paid_cost_micros, r.abandoned_calls,
-    r.abandoned_cost_micros
-  from jsonb_to_recordset(wallets) as r (
-    day date, wallet_id uuid, provider text, calls bigint, cost_micros bigint, paid_calls bigint,
-    paid_cost_micros bigint, abandoned_calls bigint, abandoned_cost_micros bigint
-  )
-  order by 1, 2, 3
-  on conflict (day, wallet_id, provider) do update
-  set calls = u.calls + excluded.calls, cost_micros = u.cost_micros + excluded.cost_micros,
-    paid_calls = u.paid_calls + excluded.paid_calls, paid_cost_micros = u.paid_cost_micros + excluded.paid_cost_micros,
-    abandoned_calls = u.abandoned_calls + excluded.abandoned_calls,
-    abandoned_cost_micros = u.abandoned_cost_micros + excluded.abandoned_cost_micros;
-
-  insert into pb.abandoned_calls as a
-  select date_bin('5 minutes', clock_timestamp(), timestamptz 'epoch'), r.wallet_id, sum(r.abandoned_calls)::bigint,
-    sum(r.abandoned_cost_micros)::bigint, sum(r.paid_calls)::bigint
-  from jsonb_to_recordset(wallets)
-    as r (wallet_id uuid, abandoned_calls bigint, abandoned_cost_micros bigint, paid_calls bigint)
-  group by r.wallet_id
-  having sum(r.abandoned_calls) > 0
-  order by r.wallet_id
-  on conflict (since, wallet_id) do update
-  set calls = a.calls + excluded.calls, cost_micros = a.cost_micros + excluded.cost_micros,
-    paid_calls = a.paid_calls + excluded.paid_calls;
-  delete from pb.abandoned_calls where since < clock_timestamp() - interval '1 day';
+  perform pb.count_calls(upstreams, wallets);
 end
 $$;
 
@@ -6888,6 +6866,10 @@ REVOKE ALL ON FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) FROM P
 REVOKE ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer, expected_timeline text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer, expected_timeline text) TO pennyblack_ledger;
 
+REVOKE ALL ON FUNCTION pb.capture_each(search_ids uuid[], wallet_ids uuid[], answers bytea[], now_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.capture_one(p_search uuid, p_wallet uuid, skip_locked boolean) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.change_member(p_account uuid, p_person uuid, new_role pb.member_role) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.change_own_key(p_actor uuid, p_key uuid, p_changes jsonb) FROM PUBLIC;
@@ -6940,6 +6922,8 @@ GRANT ALL ON FUNCTION pb.connect_app(p_issuer text, p_subject text, p_client tex
 
 REVOKE ALL ON FUNCTION pb.correction_fault(p_transfer uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.count_calls(upstreams jsonb, wallets jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.count_end_users(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.count_searches(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
@@ -6979,6 +6963,8 @@ REVOKE ALL ON FUNCTION pb.delete_expired_sign_ins(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_expired_sign_ins(p_limit integer) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.delete_member_apps() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.delete_old_counts() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.delete_old_end_users(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_old_end_users(p_limit integer) TO pennyblack_worker;
@@ -7135,8 +7121,6 @@ REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uui
 GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], expected_timeline text, end_users text[]) TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], end_users text[]) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.hold_free(busy_ids uuid[], search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, secret_versions smallint[], other_claims bytea[], end_users text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.hold_one(p_search uuid, p_wallet uuid, p_key uuid, p_category text, p_end_user text, skip_locked boolean) FROM PUBLIC;
 
@@ -7549,6 +7533,8 @@ REVOKE ALL ON FUNCTION pb.sign_hour(p_hour timestamp with time zone, p_root byte
 GRANT ALL ON FUNCTION pb.sign_hour(p_hour timestamp with time zone, p_root bytea, p_signed text, p_levels bytea[]) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.sign_up(p_email text, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_transfer uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.skip_locked_wallets(wallet_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.stamp_record() FROM PUBLIC;
 

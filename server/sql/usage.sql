@@ -49,6 +49,16 @@ begin
 end
 $$;
 
+-- Deletes the counts that no page shows any more.
+create or replace function pb.delete_old_counts() returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from pb.tally_writers where seen_at < clock_timestamp() - interval '1 day';
+  delete from pb.upstream_hours where hour < clock_timestamp() - interval '7 days';
+  delete from pb.abandoned_calls where since < clock_timestamp() - interval '1 day';
+end
+$$;
+
 -- Counts the next range, at most max_range, up to the sweeper's watermark. Rows and watermark are one transaction. If
 -- another worker is counting, the watermark is locked and this call does nothing.
 create or replace function pb.roll_up_usage(
@@ -62,6 +72,7 @@ declare
 begin
   searches := 0;
   is_done := true;
+  perform pb.delete_old_counts();
   select w.counted_before into since from pb.usage_watermark w for update skip locked;
   if since is null then
     return;
@@ -159,38 +170,11 @@ begin
 end
 $$;
 
--- Adds the counts of a server since its last batch. Rows are written in one order, so that two servers do not deadlock.
-create or replace function pb.write_tally(
-  writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb
-) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+-- Adds the calls to upstreams and their costs, for pb.write_tally.
+create or replace function pb.count_calls(upstreams jsonb, wallets jsonb) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
-  insert into pb.tally_writers as w values (writer, batch, clock_timestamp())
-  on conflict (id) do update set last_batch = excluded.last_batch, seen_at = excluded.seen_at
-  where w.last_batch < excluded.last_batch;
-  if not found then
-    return;
-  end if;
-  delete from pb.tally_writers where seen_at < clock_timestamp() - interval '1 day';
-
-  insert into pb.usage_hours as u
-  select r.wallet_id, r.hour, r.key_id, r.mode, '', r.outcome, false, r.searches, 0
-  from jsonb_to_recordset(refusals)
-    as r (wallet_id uuid, hour timestamptz, key_id uuid, mode pb.key_mode, outcome text, searches bigint)
-  order by 1, 2, 3, 4, 6
-  on conflict (wallet_id, hour, key_id, mode, category, outcome, was_held) do update
-  set searches = u.searches + excluded.searches;
-
-  insert into pb.usage_days as u
-  select r.wallet_id, pb.utc_day(r.hour), r.key_id, r.mode, '', r.outcome, false, sum(r.searches)::bigint, 0
-  from jsonb_to_recordset(refusals)
-    as r (wallet_id uuid, hour timestamptz, key_id uuid, mode pb.key_mode, outcome text, searches bigint)
-  group by 1, 2, 3, 4, 6
-  order by 1, 2, 3, 4, 6
-  on conflict (wallet_id, day, key_id, mode, category, outcome, was_held) do update
-  set searches = u.searches + excluded.searches;
-
   insert into pb.upstream_days as u (day, provider, outcome, calls, cost_micros, revenue_micros, paid_cost_micros)
   select r.day, r.provider, r.outcome, sum(r.calls)::bigint, sum(r.cost_micros)::bigint, sum(r.revenue_micros)::bigint,
     sum(r.paid_cost_micros)::bigint
@@ -213,7 +197,6 @@ begin
   order by 1, 2, 3, 4
   on conflict (hour, provider, outcome, up_to_ms) do update
   set calls = u.calls + excluded.calls, was_open = u.was_open or excluded.was_open;
-  delete from pb.upstream_hours where hour < clock_timestamp() - interval '7 days';
 
   insert into pb.upstream_wallet_days as u
   select r.day, r.wallet_id, r.provider, r.calls, r.cost_micros, r.paid_calls, r.paid_cost_micros, r.abandoned_calls,
@@ -240,7 +223,41 @@ begin
   on conflict (since, wallet_id) do update
   set calls = a.calls + excluded.calls, cost_micros = a.cost_micros + excluded.cost_micros,
     paid_calls = a.paid_calls + excluded.paid_calls;
-  delete from pb.abandoned_calls where since < clock_timestamp() - interval '1 day';
+end
+$$;
+
+-- Adds the counts of a server since its last batch. Rows are written in one order, so that two servers do not deadlock.
+create or replace function pb.write_tally(
+  writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb
+) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+#variable_conflict use_column
+begin
+  insert into pb.tally_writers as w values (writer, batch, clock_timestamp())
+  on conflict (id) do update set last_batch = excluded.last_batch, seen_at = excluded.seen_at
+  where w.last_batch < excluded.last_batch;
+  if not found then
+    return;
+  end if;
+
+  insert into pb.usage_hours as u
+  select r.wallet_id, r.hour, r.key_id, r.mode, '', r.outcome, false, r.searches, 0
+  from jsonb_to_recordset(refusals)
+    as r (wallet_id uuid, hour timestamptz, key_id uuid, mode pb.key_mode, outcome text, searches bigint)
+  order by 1, 2, 3, 4, 6
+  on conflict (wallet_id, hour, key_id, mode, category, outcome, was_held) do update
+  set searches = u.searches + excluded.searches;
+
+  insert into pb.usage_days as u
+  select r.wallet_id, pb.utc_day(r.hour), r.key_id, r.mode, '', r.outcome, false, sum(r.searches)::bigint, 0
+  from jsonb_to_recordset(refusals)
+    as r (wallet_id uuid, hour timestamptz, key_id uuid, mode pb.key_mode, outcome text, searches bigint)
+  group by 1, 2, 3, 4, 6
+  order by 1, 2, 3, 4, 6
+  on conflict (wallet_id, day, key_id, mode, category, outcome, was_held) do update
+  set searches = u.searches + excluded.searches;
+
+  perform pb.count_calls(upstreams, wallets);
 end
 $$;
 

@@ -30,6 +30,23 @@ begin
 end
 $$;
 
+-- Locks the wallets of a batch without waiting. Returns their ids, with NULL in place of each wallet that another transaction has
+-- locked: its items match no row and change nothing.
+create or replace function pb.skip_locked_wallets(wallet_ids uuid[]) returns uuid[]
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  busy_ids uuid[] := pb.lock_free_wallets(wallet_ids);
+begin
+  if cardinality(busy_ids) = 0 then
+    return wallet_ids;
+  end if;
+  return array(
+    select case when i.wallet_id <> all (busy_ids) then i.wallet_id end
+    from unnest(wallet_ids) with ordinality as i (wallet_id, item) order by i.item
+  );
+end
+$$;
+
 -- Whether the wallet's account was deleted. Final when the wallet is locked.
 create or replace function pb.is_deleted(p_wallet uuid) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$

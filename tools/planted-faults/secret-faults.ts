@@ -2,7 +2,6 @@ import type { PlantedFault } from "./planted-fault.ts";
 
 const rotation = "stories/secret-rotation.test";
 const reseal = "stories/secret-reseal.test";
-const claims = "src/wallet/claims.test";
 const bothDirections = "a retry is free on a server that writes under another version, in both directions";
 const everyServer = "a version becomes the writing one only when every running server lists the same secret under it";
 const neededVersions = "a server neither starts nor stays ready without the versions that the database needs";
@@ -43,15 +42,6 @@ export const secretFaults: PlantedFault[] = [
     replace: "if exists (",
     tests: [rotation],
     caughtBy: "one batch with claims of two versions holds a key once",
-  },
-  {
-    id: "claim-versions-lost-when-locked",
-    description: "the other versions of a claim are lost when a wallet of the batch is locked",
-    file: "server/sql/hold.sql",
-    find: "other_claims => case when other_claims is not null then free.others end",
-    replace: "other_claims => null",
-    tests: [claims],
-    caughtBy: "a claim under another version of the secret is found when the batch has a locked wallet",
   },
   {
     id: "version-unlisted-by-server",
