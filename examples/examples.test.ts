@@ -102,7 +102,7 @@ function execute(
     ...settings,
   };
   return new Promise((done) => {
-    execFile(command, args, { cwd: import.meta.dirname, env, timeout: 60_000 }, (error, out, err) =>
+    execFile(command, args, { cwd: import.meta.dirname, env, timeout: 500_000 }, (error, out, err) =>
       done({ code: error === null ? 0 : error.code, output: `${out}${err}` }),
     );
   });

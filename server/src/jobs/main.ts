@@ -6,7 +6,7 @@ import { createFence } from "../db/fence.ts";
 import { readHosts } from "../db/find-primary.ts";
 import { describeDatabaseFailure, findSchemaFault } from "../db/migrate.ts";
 import { makePartitions, partitionDaysAhead } from "../db/partitions.ts";
-import { createPool, type Pool } from "../db/pool.ts";
+import { createPool, type Pool, waitForConnection } from "../db/pool.ts";
 import { readReplicas } from "../db/replicas.ts";
 import { startSecretReports } from "../db/report-secrets.ts";
 import { startWorkerReports } from "../db/report-worker.ts";
@@ -272,6 +272,7 @@ function listener(): Listener {
 /** The primary can be lost between any two of these statements. */
 async function findStartFault(): Promise<string | undefined> {
   try {
+    await waitForConnection(pool);
     return (
       (await findSchemaFault(pool, "starting")) ??
       (await findConnectionFault()) ??

@@ -47,9 +47,9 @@ function parseFleet(file: string): Fleet {
 }
 
 /** An operator waits for the answer. A cell in another region needs a fraction of a second. */
-const timeoutMs = 5_000;
+const timeoutMs = 10_000;
 
-/** GET on the operator API of a cell. Throws a FleetFault after five seconds at most. */
+/** GET on the operator API of a cell. Throws a FleetFault after ten seconds at most. */
 export async function readCell<Schema extends TSchema>(
   { url, tokenFile }: FleetCell,
   path: string,

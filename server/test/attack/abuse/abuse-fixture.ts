@@ -22,8 +22,8 @@ export async function openAbuseFixture(): Promise<AbuseFixture> {
   const attacker = await createTestKey(db, { walletId: wallet.walletId, mode: "test", name: "attacker" });
   const port = Number(new URL(server.url).port);
   let paid = 0;
-  async function call(forMs: number): Promise<CallerResult> {
-    const result = await measureCaller(server.url, wallet.live, { forMs, perSecond: 20 });
+  async function call(forMs: number, atLeast: number): Promise<CallerResult> {
+    const result = await measureCaller(server.url, wallet.live, { forMs, perSecond: 20, atLeast });
     paid += result.searches - result.failures.length;
     return result;
   }
@@ -33,10 +33,10 @@ export async function openAbuseFixture(): Promise<AbuseFixture> {
       const target: Target = { port, connections, testKey: attacker.key };
       const stop = new AbortController();
       // One search first, so that effects of the previous attack are not counted for this one.
-      await call(1);
+      await call(1, 1);
       attack?.(target, stop.signal);
       try {
-        return await call(forMs);
+        return await call(forMs, 10);
       } finally {
         stop.abort();
       }

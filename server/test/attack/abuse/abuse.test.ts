@@ -15,7 +15,7 @@ for (const [name, attack] of Object.entries(attacks))
     t.diagnostic(`${searches} searches, p99 ${p99Ms} ms`);
     // The caller times out after 20 s. Latency depends on the machine; `npm run abuse` measures it.
     assert.deepEqual(failures, []);
-    assert.ok(searches > 5);
+    assert.ok(searches >= 10);
   });
 
 test("each paid search was charged once, and the attackers' requests were not charged", async () => {

@@ -11,6 +11,8 @@ export interface CallerResult {
 export interface Pace {
   forMs: number;
   perSecond: number;
+  /** Continues until this many were sent. Default: 1. */
+  atLeast?: number;
 }
 
 /** Sends `perSecond` paid searches a second, every fifth on a new connection. */
@@ -41,14 +43,14 @@ export async function requestOnce(url: string, init: RequestInit): Promise<200 |
 
 /** Starts requests at a steady rate, whatever becomes of the earlier ones. */
 export async function measureRequests(
-  { forMs, perSecond }: Pace,
+  { forMs, perSecond, atLeast = 1 }: Pace,
   send: (count: number) => Promise<200 | string>,
 ): Promise<CallerResult> {
   const times: number[] = [];
   const failures: string[] = [];
   const inFlight: Promise<void>[] = [];
   const end = performance.now() + forMs;
-  for (let count = 0; performance.now() < end; count += 1) {
+  for (let count = 0; performance.now() < end || count < atLeast; count += 1) {
     inFlight.push(sendOnce(count));
     await wait(1_000 / perSecond);
   }

@@ -57,11 +57,12 @@ export class Owners {
     while (this.#isRunning) {
       const wallet = random.pick(wallets);
       const active = this.#keys.filter((key) => !key.isRevoked);
+      const unchanged = active.filter((key) => !key.isChanging);
       const action = random.integer(0, 9);
       if (action < 2) await this.#topUp(wallet);
       else if (action < 4 || active.length === 0) await this.#createKey(wallet);
       else if (action < 5) await this.#revoke(random.pick(active));
-      else if (action < 7) await this.#changeBudget(random.pick(active.filter((key) => !key.isChanging)));
+      else if (action < 7 && unchanged.length > 0) await this.#changeBudget(random.pick(unchanged));
       else await search(this.#pickUrl(), random.pick(active));
       await wait(random.integer(20, 200));
     }
