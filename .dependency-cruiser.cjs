@@ -21,6 +21,8 @@ const publicFiles = {
   lenses: ["lenses"],
   accounts: ["accounts"],
   payments: ["payments"],
+  evidence: ["evidence"],
+  cells: ["cells"],
   usage: ["usage"],
   webhooks: ["webhooks"],
   email: ["email"],
@@ -39,10 +41,10 @@ const internalFiles = Object.entries(publicFiles).map(([module, names]) =>
 
 const tests = "\\.test\\.ts$|^server/test/";
 const processes =
-  "^server/src/(?:main|generate|healthcheck)\\.ts$|^server/src/(?:jobs|admin|providers|lenses)/main\\.ts$|^server/src/dev/";
+  "^server/src/(?:main|generate|healthcheck)\\.ts$|^server/src/cells/(?:edge|fleet)-main\\.ts$|^server/src/(?:jobs|admin|lenses)/main\\.ts$|^server/src/admin/providers-main\\.ts$|^server/src/dev/";
 // Harnesses may import internal files and start the processes they measure.
-const harnesses = "^(?:bench|deploy)/";
-const wiring = `${processes}|^server/src/app\\.ts$|^server/src/app/|^server/src/admin/run-admin\\.ts$`;
+const harnesses = "^(?:bench|deploy|eval/record)/";
+const wiring = `${processes}|^server/src/app\\.ts$|^server/src/app/|^server/src/jobs/(?:create-worker|task-dependencies)\\.ts$|^server/src/admin/run-admin\\.ts$`;
 
 /** @type {import("dependency-cruiser").IConfiguration} */
 module.exports = {
@@ -81,7 +83,7 @@ module.exports = {
       name: "providers-and-ranking-are-independent",
       comment: "Upstream adapters and ranking depend only on lib and problems.",
       severity: "error",
-      from: { path: "^server/src/(providers|ranking)/", pathNot: [tests, processes] },
+      from: { path: "^server/src/(providers|ranking)/", pathNot: tests },
       to: {
         path: "^(?:server|sdk|cli|mcp|ai-sdk|console|tools)/",
         pathNot: ["^server/src/$1/", "^server/src/lib/", "^server/src/problems/"],
@@ -124,6 +126,20 @@ module.exports = {
       to: { path: "^server/src/api-docs/" },
     },
     {
+      name: "evidence-is-wired-and-verified",
+      comment: "Receipts, proofs and roots are made from the ledger's rows; no other module depends on them.",
+      severity: "error",
+      from: { path: "^server/src/", pathNot: [tests, wiring, "^server/src/(?:evidence|admin)/"] },
+      to: { path: "^server/src/evidence/" },
+    },
+    {
+      name: "cells-are-wired-and-named",
+      comment: "A cell does not depend on others: only the wiring reads them, and the admin command names its own.",
+      severity: "error",
+      from: { path: "^server/src/", pathNot: [tests, wiring, "^server/src/(?:cells|admin)/"] },
+      to: { path: "^server/src/cells/" },
+    },
+    {
       name: "limits-are-independent",
       comment: "Limits depend only on lib and problems, so that HTTP, MCP and modules can apply them.",
       severity: "error",
@@ -139,13 +155,12 @@ module.exports = {
     },
     {
       name: "config-and-problems-are-leaves",
-      comment:
-        "Every module imports config and problems, so they import only lib, each other and the list of providers. Types are allowed.",
+      comment: "Every module imports config and problems, so they import only lib and each other. Types are allowed.",
       severity: "error",
       from: { path: "^server/src/(?:config|problems)/", pathNot: tests },
       to: {
         path: "^server/",
-        pathNot: ["^server/src/(?:lib|config|problems)/", "^server/src/providers/providers\\.ts$"],
+        pathNot: "^server/src/(?:lib|config|problems)/",
         dependencyTypesNot: ["type-only"],
       },
     },
@@ -166,7 +181,7 @@ module.exports = {
     {
       name: "one-file-calls-upstreams",
       comment:
-        "Limits, deadlines and redirects are set in one place: call-provider.ts for upstreams, deliver.ts for webhooks. A lint rule allows the global fetch only in operator-client.ts, which reads from other cells.",
+        "Limits, deadlines and redirects are set in one place: call-provider.ts for upstreams, deliver.ts for webhooks. A lint rule allows the global fetch only in cells/operator-client.ts, which reads from other cells.",
       severity: "error",
       from: {
         path: "^server/src/",

@@ -4,6 +4,7 @@ import { readConfig } from "../server/src/config/config.ts";
 import { maxBodyBytes } from "../server/src/http/input/read-body.ts";
 import { openLenses } from "../server/src/lenses/lenses.ts";
 import { createCaller } from "../server/src/providers/call-provider.ts";
+import { adapters } from "../server/src/providers/providers.ts";
 import { createRanking } from "../server/src/ranking/ranking.ts";
 import { cleanResults } from "../server/src/search/clean-results.ts";
 import { parseSearch } from "../server/src/search/parse-search.ts";
@@ -11,7 +12,7 @@ import { parseSearch } from "../server/src/search/parse-search.ts";
 // Upper bound for this stack: the same response from the same upstream without keys, limits, ledger, extra headers, logs
 // or metrics. Keep the Fastify and caller options in sync with server/src/http/http-server.ts and server/src/app.ts.
 
-const config = readConfig(["host", "port", "upstreams", "lenses"]);
+const config = readConfig(adapters, ["host", "port", "upstreams", "lenses"]);
 const [upstream] = config.upstreams;
 if (!upstream) throw new Error("no upstream configured");
 const ranking = createRanking(openLenses(config.lenses).current);

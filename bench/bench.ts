@@ -1,3 +1,4 @@
+import { describeMissing, type Programs } from "../tools/missing-programs.ts";
 import { drawCharts } from "./draw-charts.ts";
 import { createHarness, type Harness } from "./harness.ts";
 import { type BenchOptions, help, OptionError, readOptions } from "./read-options.ts";
@@ -35,6 +36,18 @@ const benches = {
   restore: runRestoreBench,
 };
 
+/** What the kinds of benchmarks start, besides the PostgreSQL from npm. */
+const redis = { "redis-server": "redis-server" };
+const loadTools = { ...redis, nginx: "nginx-light", wrk: "wrk" };
+const programs: Partial<Record<BenchOptions["kind"], Programs>> = {
+  search: loadTools,
+  latency: loadTools,
+  processes: loadTools,
+  load: redis,
+  "in-flight": redis,
+  restore: { pgbackrest: "pgbackrest" },
+};
+
 class InterruptedError extends Error {}
 
 // Setting exitCode is not enough: an interrupted benchmark still has open connections that keep the process alive.
@@ -43,7 +56,16 @@ process.exit(await main(process.argv.slice(2)));
 async function main(args: string[]): Promise<number> {
   try {
     const options = readOptions(args);
-    console.log(options === "help" ? help : JSON.stringify(await run(options)));
+    if (options === "help") {
+      console.log(help);
+      return 0;
+    }
+    const missing = describeMissing(programs[options.kind] ?? {});
+    if (missing !== undefined) {
+      console.error(missing);
+      return 2;
+    }
+    console.log(JSON.stringify(await run(options)));
     return 0;
   } catch (error) {
     if (error instanceof InterruptedError) return 130;

@@ -3,7 +3,6 @@ import type { Target } from "./start-servers.ts";
 
 export interface DriveOptions {
   harness: Harness;
-  wrk: string;
   target: Pick<Target, "url" | "request">;
   keysFile: string;
   seconds: number;
@@ -44,7 +43,7 @@ export async function driveSearches(options: DriveOptions): Promise<LoadResult> 
     request.body,
     headerLines.join(""),
   ];
-  const output = await options.harness.run(options.wrk, [...limits, ...script, ...scriptArgs]);
+  const output = await options.harness.run("wrk", [...limits, ...script, ...scriptArgs]);
   const line = output.split("\n").findLast((each) => each.startsWith("{"));
   if (line === undefined) throw new Error(`unexpected output from wrk:\n${output}`);
   const totals = JSON.parse(line) as WrkOutput;

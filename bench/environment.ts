@@ -4,8 +4,8 @@ import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Pool } from "../server/src/db/pool.ts";
 import type { Pepper } from "../server/src/keys/keys.ts";
+import { findProgram } from "../tools/missing-programs.ts";
 import { describeMachine, readVersion } from "./describe-machine.ts";
-import { ensureProgram } from "./ensure-program.ts";
 import type { Harness } from "./harness.ts";
 import type { BenchOptions } from "./read-options.ts";
 import { seedWallets } from "./seed-wallets.ts";
@@ -17,7 +17,6 @@ import { startUpstream } from "./start-upstream.ts";
 /** Services and seeded data shared by the benchmarks that send searches over HTTP. */
 export interface Environment {
   harness: Harness;
-  wrk: string;
   postgres: Postgres;
   owner: Pool;
   serverOptions: ServersOptions;
@@ -37,30 +36,27 @@ export interface SeededKeys {
 /** Starts the services, seeds wallets and prints the machine and versions. */
 export async function startEnvironment(harness: Harness, options: BenchOptions): Promise<Environment> {
   console.log(describeMachine(harness.folder));
-  const wrk = ensureProgram({ name: "wrk", debianPackage: "wrk" });
   const pepper = { version: 1, bytes: randomBytes(32) };
   const postgres = await startPostgres(harness);
   const redis = await startRedis(harness);
   const upstream = await startUpstream(harness);
   const profileFolder = options.profileFolder && resolve(options.profileFolder);
   if (profileFolder !== undefined) mkdirSync(profileFolder, { recursive: true });
-  console.log(`Versions  Node ${process.versions.node}, ${describeVersions(wrk)}`);
+  console.log(`Versions  Node ${process.versions.node}, ${describeVersions()}`);
   console.log(`Postgres  ${postgres.version} ${postgres.settings}`);
   const owner = connectAsOwner(postgres.urls);
   const keys = await seedKeys(owner, harness.folder, pepper, options.wallets);
   const beforeFolder = options.beforeFolder && resolve(options.beforeFolder);
   const urls = { urls: postgres.urls, redisUrl: redis.url, upstreamUrl: upstream.url };
   const serverOptions = { ...urls, pepper, profileFolder, beforeFolder };
-  return { harness, wrk, postgres, owner, serverOptions, keys, options, answered: 0 };
+  return { harness, postgres, owner, serverOptions, keys, options, answered: 0 };
 }
 
-function describeVersions(wrk: string): string {
-  const redis = ensureProgram({ name: "redis-server", debianPackage: "redis-server" });
-  const nginx = ensureProgram({ name: "nginx", debianPackage: "nginx-light" });
+function describeVersions(): string {
   return [
-    `Redis ${readVersion(redis, "--version")}`,
-    `nginx ${readVersion(nginx, "-v")}`,
-    `wrk ${readVersion(wrk, "-v")}`,
+    `Redis ${readVersion("redis-server", "--version")}`,
+    `nginx ${readVersion(findProgram("nginx") ?? "nginx", "-v")}`,
+    `wrk ${readVersion("wrk", "-v")}`,
   ].join(", ");
 }
 

@@ -92,7 +92,7 @@ const holdAndCapture = `
 \\set batch :batch + :clients
 \\set mine :batch + :client_id
 select held.* from pb.bench_batches b, pb.hold(b.ids, b.wallets, b.keys, null, null, null, null, null, null, false) held where number = :mine;
-select paid.* from pb.bench_batches b, pb.capture(b.ids, b.wallets, null) paid where number = :mine;
+select paid.* from pb.bench_batches b, pb.capture(b.ids, b.wallets, null, null) paid where number = :mine;
 `;
 
 function readNumber(text: string, pattern: RegExp): number {

@@ -52,6 +52,7 @@ export async function runFootprintBench(harness: Harness, options: BenchOptions)
       const after = await readFootprint(checkout, admin);
       const each = await subtract(admin, after, before, perCheckpoint * checkpoints);
       const bytes = [each.recordBytes, each.imageBytes, each.tableBytes, each.indexBytes, each.claimBytes];
+      console.log(await formatRecords(admin, variant, [before.lsn, after.lsn], perCheckpoint * checkpoints));
       rows.push([variant, ...bytes.map(formatNumber), (each.hotUpdates / each.updates).toFixed(3)]);
       results.push(each);
     }
@@ -89,6 +90,30 @@ async function driveToCheckpoint(
   }
   await admin.query("vacuum");
   await admin.query("checkpoint");
+}
+
+/** Where the record bytes come from: record types and relations with at least 5 bytes per search. A partition counts as its table. */
+async function formatRecords(
+  admin: Pool,
+  variant: Variant,
+  [start, end]: [string, string],
+  searches: number,
+): Promise<string> {
+  const { rows } = await admin.query<{ type: string; relation: string; bytes: number; records: number }>(
+    `select r.resource_manager || ' ' || r.record_type as type, coalesce(regexp_replace(c.relname, '_\\d{8}', ''), '') as relation,
+       sum(r.record_length - r.fpi_length)::float / $3 as bytes, count(*)::float / $3 as records
+     from pg_get_wal_records_info($1, $2) r
+     left join pg_class c on c.relfilenode = substring(r.block_ref from 'rel \\d+/\\d+/(\\d+)')::oid
+     group by 1, 2 having sum(r.record_length - r.fpi_length) > 5 * $3 order by 3 desc`,
+    [start, end, searches],
+  );
+  const cells = rows.map(({ type, relation, bytes, records }) => [
+    type,
+    relation,
+    formatNumber(bytes),
+    records.toFixed(2),
+  ]);
+  return `${formatTable([`WAL of ${variant}`, "relation", "bytes", "records"], cells)}\n`;
 }
 
 interface Snapshot extends Omit<Footprint, "recordBytes" | "imageBytes"> {

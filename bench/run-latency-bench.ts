@@ -45,11 +45,11 @@ export async function runLatencyBench(harness: Harness, options: BenchOptions): 
  * searches.
  */
 async function findMaxRate(env: Environment, targets: readonly Target[]): Promise<number> {
-  const { harness, wrk, keys, options } = env;
+  const { harness, keys, options } = env;
   let maxPerSecond = 0;
   for (const seconds of [options.warmUpSeconds * 10, options.seconds]) {
     for (const target of targets) {
-      const drive = { harness, wrk, target, keysFile: keys.allFile, seconds, hasIdempotencyKeys: false };
+      const drive = { harness, target, keysFile: keys.allFile, seconds, hasIdempotencyKeys: false };
       const result = await driveSearches({ ...drive, connections: options.connections });
       if (target.isBilled) env.answered += result.answers;
       if (target.name === "billed") maxPerSecond = result.perSecond;

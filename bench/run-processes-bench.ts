@@ -55,7 +55,7 @@ async function warmUp(env: Environment, servers: readonly Target[]): Promise<voi
 
 /** Drives all servers at the same time, splitting the connections between them. */
 async function driveAll(env: Environment, servers: readonly Target[], seconds: number): Promise<Round> {
-  const { harness, wrk, keys, options, postgres } = env;
+  const { harness, keys, options, postgres } = env;
   const serverCpu = (): number => servers.reduce((sum, { pid }) => sum + readCpuMicroseconds(pid), 0);
   const [serverBefore, postgresBefore] = [serverCpu(), readTreeCpuMicroseconds(postgres.pid)];
   const connections = Math.max(1, Math.floor(options.connections / servers.length));
@@ -63,7 +63,6 @@ async function driveAll(env: Environment, servers: readonly Target[], seconds: n
     servers.map((target) =>
       driveSearches({
         harness,
-        wrk,
         target,
         keysFile: keys.allFile,
         seconds,

@@ -67,12 +67,11 @@ async function measureRound(
   target: Target,
   seconds: number,
 ): Promise<RoundResult> {
-  const { harness, wrk, keys, options, postgres } = env;
+  const { harness, keys, options, postgres } = env;
   const serverBefore = readCpuMicroseconds(target.pid);
   const postgresBefore = readTreeCpuMicroseconds(postgres.pid);
   const result = await driveSearches({
     harness,
-    wrk,
     target,
     keysFile: scenario.isHot ? keys.hotFile : keys.allFile,
     seconds,

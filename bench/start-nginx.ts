@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { choosePort } from "../server/src/dev/choose-port.ts";
-import { ensureProgram } from "./ensure-program.ts";
+import { findProgram } from "../tools/missing-programs.ts";
 import type { Harness } from "./harness.ts";
 
 export interface Nginx {
@@ -11,13 +11,12 @@ export interface Nginx {
 
 /** Starts a single nginx process that serves these locations. */
 export async function startNginx(harness: Harness, name: string, inHttp: string, locations: string): Promise<Nginx> {
-  const program = ensureProgram({ name: "nginx", debianPackage: "nginx-light" });
   const port = await choosePort({ host: "127.0.0.1" });
   const { folder } = harness;
   const file = join(folder, `nginx-${port}.conf`);
   writeFileSync(file, configuration({ folder, port, inHttp, locations }));
   const args = ["-p", folder, "-c", file, "-e", "stderr"];
-  const { pid } = await harness.start({ name, program, args, port });
+  const { pid } = await harness.start({ name, program: findProgram("nginx") ?? "nginx", args, port });
   return { url: `http://127.0.0.1:${port}`, pid };
 }
 

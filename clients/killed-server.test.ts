@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Pennyblack, PennyblackError } from "../sdk/src/sdk.ts";
 import { until } from "../server/test/support/assertions/until.ts";
+import { createCli } from "../server/test/support/clients/run-cli.ts";
 import { readCodeBlocks } from "../server/test/support/docs/read-code-blocks.ts";
 import { createTestDatabase } from "../server/test/support/services/database.ts";
 import { createTestWallet, type TestWallet } from "../server/test/support/services/server.ts";
@@ -73,6 +74,34 @@ async function charges(wallet: TestWallet): Promise<string[]> {
   const { items } = await manager.entries().page();
   return items.filter(({ kind }) => kind === "search").map(({ amount }) => amount);
 }
+
+test("wait is the deadline of the whole call: TypeScript, Python and the CLI have one upstream call each", async () => {
+  const wallet = await createTestWallet(db, "0.05");
+  await upstream.behave("ok_when_released");
+  upstream.requests.length = 0;
+  const cli = createCli();
+  const error = await new Pennyblack({ apiKey: wallet.live, baseUrl: second.url })
+    .search("cats", { wait: 1 })
+    .catch((reason: unknown) => reason);
+  assert.ok(error instanceof PennyblackError && error.is("upstream_timeout"));
+  assert.deepEqual([error.problem.deadline_set_by, error.retryable, error.charged], ["caller", false, false]);
+  assert.equal(upstream.requests.length, 1);
+  assert.deepEqual(await runScenario(wallet, second.url, "wait"), {
+    error: "UpstreamError upstream_timeout charged=False",
+    retryable: false,
+  });
+  assert.equal(upstream.requests.length, 2);
+  const printed = await cli.run(["search", "cats", "--wait", "1"], {
+    PENNYBLACK_URL: second.url,
+    PENNYBLACK_API_KEY: wallet.live,
+  });
+  assert.equal(printed.code, 1, "a failure that a retry does not change");
+  assert.match(printed.err, /the deadline you set .* You were not charged\./);
+  assert.equal(upstream.requests.length, 3);
+  cli.remove();
+  await upstream.behave("ok");
+  assert.deepEqual(await charges(wallet), []);
+});
 
 test("a charged response lost in transit is replayed by the other server", async () => {
   const wallet = await createTestWallet(db, "0.05");

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { parse } from "yaml";
 import { readConfig, serverSettings, workerSettings } from "../server/src/config/config.ts";
+import { adapters } from "../server/src/providers/providers.ts";
 import { assertFewPrivileges, assertValidCompose, type ServicePrivileges } from "./check-compose.ts";
 
 interface Service extends ServicePrivileges {
@@ -23,7 +24,8 @@ const ownServices = Object.entries(services).filter(([, { image }]) => image ===
 
 const folder = mkdtempSync(join(tmpdir(), "pb-compose-"));
 after(() => rmSync(folder, { recursive: true }));
-cpSync(join(import.meta.dirname, "make-env.sh"), join(folder, "make-env.sh"));
+for (const name of ["make-env.sh", "prometheus"])
+  cpSync(join(import.meta.dirname, name), join(folder, name), { recursive: true });
 const makeEnv = (): string => execFileSync(join(folder, "make-env.sh"), { encoding: "utf8" });
 const readEnv = (file = ".env"): Record<string, string> =>
   Object.fromEntries(
@@ -40,8 +42,14 @@ test("make-env.sh generates every secret used in compose.yaml once, in a file on
   assert.deepEqual(new Set(Object.keys(generated)), new Set(referenced), fix);
   assert.equal(new Set(Object.values(generated)).size, Object.keys(generated).length, "two secrets are equal");
   assert.equal(statSync(join(folder, ".env")).mode & 0o777, 0o600);
-  assert.match(makeEnv(), /is up to date/);
+  const receivers = join(folder, "alertmanager/alertmanager.yml");
+  assert.equal(statSync(join(folder, "alertmanager")).mode & 0o777, 0o700);
+  assert.equal(statSync(receivers).mode & 0o777, 0o644);
+  assert.match(makeEnv(), /is up to date[^]*Alerts are not sent to anyone yet/);
   assert.deepEqual(readEnv(), generated);
+  appendFileSync(receivers, "    webhook_configs: [{ url: https://example.org }]\n");
+  assert.doesNotMatch(makeEnv(), /Alerts/);
+  assert.match(readFileSync(receivers, "utf8"), /example\.org/, "existing receivers are kept");
 });
 
 test("make-env.sh adds missing secrets to an existing .env and keeps the others", () => {
@@ -65,14 +73,16 @@ test("server, worker, migrations and admin accept their settings", () => {
       ]),
     ),
   });
-  const server = readConfig(serverSettings, resolveSettings("server"));
+  const server = readConfig(adapters, serverSettings, resolveSettings("server"));
   assert.deepEqual([server.upstreams.length, server.operators.length], [1, 1]);
-  assert.ok(readConfig(workerSettings, resolveSettings("worker")));
-  assert.ok(readConfig(["adminDatabaseUrl", "directDatabaseUrl", "ledgerDatabaseUrl"], resolveSettings("migrate")));
-  assert.ok(readConfig(["directDatabaseUrl", "keyPeppers", "secrets"], resolveSettings("admin")));
+  assert.ok(readConfig(adapters, workerSettings, resolveSettings("worker")));
+  assert.ok(
+    readConfig(adapters, ["adminDatabaseUrl", "directDatabaseUrl", "ledgerDatabaseUrl"], resolveSettings("migrate")),
+  );
+  assert.ok(readConfig(adapters, ["directDatabaseUrl", "keyPeppers", "secrets"], resolveSettings("admin")));
 });
 
-test("only the server, Prometheus and Grafana publish ports, on loopback, and databases have no external network", () => {
+test("only the server and the monitoring publish ports, on loopback, and databases have no external network", () => {
   const published = Object.entries(services).flatMap(([name, { ports = [] }]) =>
     ports.map((port) => `${name} ${port}`),
   );
@@ -80,6 +90,7 @@ test("only the server, Prometheus and Grafana publish ports, on loopback, and da
     "server 127.0.0.1:8080:8080",
     "server 127.0.0.1:9090:9090",
     "prometheus 127.0.0.1:9091:9090",
+    "alertmanager 127.0.0.1:9093:9093",
     "grafana 127.0.0.1:3000:3000",
   ]);
   for (const name of ["postgres", "valkey"]) assert.deepEqual(services[name]?.networks, ["data"], name);
@@ -97,4 +108,24 @@ test("Valkey requires the password that the server has", () => {
   const { command = [] } = services["valkey"] ?? {};
   assert.equal(command[command.indexOf("--requirepass") + 1], "${VALKEY_PASSWORD}");
   assert.equal(services["server"]?.environment?.["REDIS_URL"], "redis://:${VALKEY_PASSWORD}@valkey:6379");
+});
+
+test("Prometheus scrapes every process and exporter by the name of its service, and sends alerts to Alertmanager", () => {
+  const config = parse(readFileSync(join(import.meta.dirname, "prometheus/prometheus.yml"), "utf8")) as {
+    alerting: { alertmanagers: { static_configs: { targets: string[] }[] }[] };
+    scrape_configs: { dns_sd_configs?: { names: string[] }[]; static_configs?: { targets: string[] }[] }[];
+  };
+  const targets = config.scrape_configs.flatMap(({ dns_sd_configs = [], static_configs = [] }) => [
+    ...dns_sd_configs.flatMap(({ names }) => names),
+    ...static_configs.flatMap((list) => list.targets.map((target) => target.split(":")[0] ?? "")),
+  ]);
+  assert.deepEqual(targets, ["server", "worker", "node-exporter", "postgres-exporter", "localhost", "alertmanager"]);
+  assert.deepEqual(config.alerting.alertmanagers[0]?.static_configs[0]?.targets, ["alertmanager:9093"]);
+  // Each of them shares a network with Prometheus.
+  const networks = services["prometheus"]?.networks ?? [];
+  for (const name of targets.filter((target) => target !== "localhost"))
+    assert.ok(
+      services[name]?.networks?.some((network) => networks.includes(network)),
+      name,
+    );
 });

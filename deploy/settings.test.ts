@@ -152,12 +152,12 @@ test("make-settings.sh generates what compose sets for each process, and the pro
     );
     assert.equal(statSync(join(folder, `${service}.env`)).mode & 0o777, 0o600);
   }
-  const server = readConfig(serverSettings, readGenerated("server"));
+  const server = readConfig(adapters, serverSettings, readGenerated("server"));
   assert.match(
     server.ledgerDatabaseUrl,
     /^postgres:\/\/pennyblack_ledger:\w{48}@one:5432,two:5432\/pennyblack\?sslmode=require$/,
   );
-  assert.deepEqual(readConfig(workerSettings, readGenerated("worker")).secrets, server.secrets);
+  assert.deepEqual(readConfig(adapters, workerSettings, readGenerated("worker")).secrets, server.secrets);
 });
 
 test("make-settings.sh requires an upstream, and copies the settings of every provider", () => {

@@ -31,6 +31,6 @@ export function bootstrapMean(values: readonly number[]): Interval {
   return { mean: average(values), low: means[resamples * 0.025] ?? 0, high: means[resamples * 0.975 - 1] ?? 0 };
 }
 
-function average(values: readonly number[]): number {
+export function average(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

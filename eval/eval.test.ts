@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -16,7 +16,7 @@ function writeData(name: string, data: unknown): string {
 
 function runEval(...args: string[]) {
   const script = new URL("./eval.ts", import.meta.url).pathname;
-  return spawnSync(process.execPath, [script, ...args], { encoding: "utf8", cwd: folder });
+  return spawnSync(process.execPath, [script, "--relevance", relevance, ...args], { encoding: "utf8", cwd: folder });
 }
 
 const rated = [
@@ -30,6 +30,31 @@ const rated = [
     ],
   },
 ];
+// The second result is the relevant one, and in a higher tier.
+const relevance = join(folder, "relevance");
+mkdirSync(relevance);
+writeData("relevance/hand-written.json", [{ query: "by hand", isHeldBack: false, relevant: ["https://port.gov/b"] }]);
+writeData("relevance/known-item.jsonl", { query: "named", relevant: ["https://port.gov/b"] });
+writeFileSync(
+  join(relevance, "pages.jsonl"),
+  ["https://a.example/", "https://port.gov/b"].map((url) => `${JSON.stringify([url, "Title"])}\n`).join(""),
+);
+writeFileSync(
+  join(relevance, "results.jsonl"),
+  ["by hand", "named"]
+    .map(
+      (query) =>
+        `${JSON.stringify({
+          query,
+          results: [
+            [0, ""],
+            [1, ""],
+          ],
+        })}\n`,
+    )
+    .join(""),
+);
+
 const navigational = [{ query: "post", results: [{ rank: 1, url: "https://post.example/" }] }];
 
 test("prints the scores as JSON on the last line and writes no files", () => {
@@ -44,7 +69,19 @@ test("prints the scores as JSON on the last line and writes no files", () => {
   assert.equal(status, 0, stderr);
   const figures = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
   // The upstream ranks the better result second, which scores (15 / log2(3)) / 15. The lens ranks it first.
-  assert.deepEqual(figures, { credibility_20: 1, credibility_40: 1, upstream: 0.6309, nav_keep1: 1, nav_keep3: 1 });
+  assert.deepEqual(figures, {
+    credibility_20: 1,
+    credibility_40: 1,
+    upstream: 0.6309,
+    nav_keep1: 1,
+    nav_keep3: 1,
+    known_mrr: 1,
+    known_mrr_programming: 1,
+    known_mrr_upstream: 0.5,
+    hand_mrr: 1,
+    hand_mrr_programming: 1,
+    hand_mrr_upstream: 0.5,
+  });
   assert.deepEqual(readdirSync(folder), before);
 });
 

@@ -2,7 +2,9 @@ import { writeFileSync } from "node:fs";
 import { drawChart } from "./draw-chart.ts";
 import { evaluateCredibility, evaluateNavigational } from "./evaluate.ts";
 import { type DomainScore, evaluateDomains } from "./evaluate-domains.ts";
+import { formatRelevance } from "./format-relevance.ts";
 import { formatDomains, formatReport, type Row } from "./format-report.ts";
+import { measureRelevance, type RelevanceRow } from "./measure-relevance.ts";
 import {
   InvalidDataError,
   type NavigationalQuery,
@@ -13,10 +15,11 @@ import {
 } from "./read-data.ts";
 import { buildLensesOrThrow, readLensFiles } from "./read-lenses.ts";
 import { type EvalOptions, help, OptionError, readOptions } from "./read-options.ts";
+import { readRelevance } from "./read-relevance.ts";
 import { createSystems, upstreamOrder } from "./systems.ts";
 
-// `npm run eval`. Both datasets are third-party research data, so they are not part of the repository. docs/ranking.md
-// explains the scores and their limits.
+// `npm run eval`. The credibility and domain data are third-party research data, so they are not part of the repository. The
+// relevance data are in eval/relevance. docs/ranking.md explains the scores and their limits.
 
 process.exitCode = main(process.argv.slice(2));
 
@@ -33,7 +36,7 @@ function main(args: string[]): number {
   }
 }
 
-function evaluate({ credibilityFile, navigationalFile, domainsFile, chartFile }: EvalOptions): void {
+function evaluate({ credibilityFile, navigationalFile, domainsFile, ...options }: EvalOptions): void {
   const rated = readRated(credibilityFile);
   const navigational = readNavigational(navigationalFile);
   if (rated === undefined || navigational === undefined) {
@@ -41,10 +44,32 @@ function evaluate({ credibilityFile, navigationalFile, domainsFile, chartFile }:
   }
   const rows = measure(rated, navigational);
   console.log(formatReport({ rows, ratedCount: rated.length, navigationalCount: navigational.length }));
-  if (chartFile !== undefined) writeFileSync(chartFile, drawChart(rows, rated.length));
+  if (options.chartFile !== undefined) writeFileSync(options.chartFile, drawChart(rows, rated.length));
+  const sets = readRelevance(options.relevanceFolder);
+  const byHand = options.isHeldBack ? sets.heldBack : sets.handWritten;
+  const known = measureRelevance(sets.knownItem);
+  const hand = measureRelevance(byHand);
+  console.log(formatRelevance({ title: "known-item queries", rows: known, count: sets.knownItem.length }));
+  console.log(formatRelevance({ title: "hand-written queries", rows: hand, count: byHand.length }));
   const domains = domainsFile === undefined ? undefined : measureDomains(domainsFile);
   if (domains !== undefined) console.log(formatDomains(domains));
-  console.log(JSON.stringify({ ...summarize(rows), ...(domains === undefined ? {} : summarizeDomains(domains)) }));
+  console.log(
+    JSON.stringify({
+      ...summarize(rows),
+      ...summarizeRelevance("known", known),
+      ...summarizeRelevance("hand", hand),
+      ...(domains === undefined ? {} : summarizeDomains(domains)),
+    }),
+  );
+}
+
+function summarizeRelevance(set: string, rows: readonly RelevanceRow[]): Record<string, number> {
+  const mrrOf = (name: string): number => round(rows.find((row) => row.name === name)?.score.mrr.mean);
+  return {
+    [`${set}_mrr`]: mrrOf("base lens"),
+    [`${set}_mrr_programming`]: mrrOf("lens programming"),
+    [`${set}_mrr_upstream`]: mrrOf("upstream order"),
+  };
 }
 
 function measureDomains(file: string): DomainScore {

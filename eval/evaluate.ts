@@ -1,5 +1,5 @@
 import { authorityNdcg } from "./authority-ndcg.ts";
-import { bootstrapMean, type Interval } from "./bootstrap.ts";
+import { average, bootstrapMean, type Interval } from "./bootstrap.ts";
 import type { NavigationalQuery, RatedQuery } from "./read-data.ts";
 import type { System } from "./systems.ts";
 
@@ -27,7 +27,7 @@ export function evaluateCredibility(
   const gains = queries.map((query, index) => (scores[index] ?? 0) - scoreQuery(query, upstream, candidates));
   return {
     candidates,
-    mean: bootstrapMean(scores).mean,
+    mean: average(scores),
     gain: bootstrapMean(gains),
     wins: gains.filter((gain) => gain > tieThreshold).length,
     losses: gains.filter((gain) => gain < -tieThreshold).length,

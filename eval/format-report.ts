@@ -42,7 +42,7 @@ function formatRow({ name, credibility, navigational }: Row): string {
   return `| ${[name, ...cells, ...kept].join(" | ")} |`;
 }
 
-function formatInterval({ mean, low, high }: Interval): string {
+export function formatInterval({ mean, low, high }: Interval): string {
   return `${signed(mean)} (${signed(low)} to ${signed(high)})`;
 }
 
@@ -72,6 +72,6 @@ export function formatDomains(score: DomainScore): string {
   ].join("\n");
 }
 
-function percent(value: number): string {
-  return `${(value * 100).toFixed(1)}%`;
+export function percent(value: number, digits = 1): string {
+  return `${(value * 100).toFixed(digits)}%`;
 }

@@ -5,6 +5,10 @@ export interface EvalOptions {
   credibilityFile: string;
   navigationalFile: string;
   domainsFile: string | undefined;
+  /** Queries with relevant pages. Undefined: eval/relevance. */
+  relevanceFolder: string | undefined;
+  /** Whether to measure with the hand-written queries that are held back instead of the others. */
+  isHeldBack: boolean;
   /** Output path of the chart, if one is requested. */
   chartFile: string | undefined;
 }
@@ -13,13 +17,15 @@ export class OptionError extends Error {}
 
 export const help = `npm run eval [-- options]
 
-Compares the credibility of results ranked by the lenses with the upstream order and other baselines, and checks that
-navigational queries keep the official site on top. The last line of output is JSON.
+Compares the credibility and the relevance of results ranked by the lenses with the upstream order and other baselines, and
+checks that navigational queries keep the official site on top. The last line of output is JSON.
 
   --credibility FILE    rated queries: [{query, topic, category, results: [{rank, url, rating}]}]
   --navigational FILE   navigational queries: [{query, results: [{rank, url}]}]; the first result is the official site
   --domains FILE        also compare tiers with reliability labels of domains:
                         {rated: [{domain, score}], labelled: [{domain, isReliable}]}
+  --relevance FOLDER    queries with relevant pages, as in eval/relevance, which is the default
+  --held-back           measure relevance with the half of the hand-written queries that is held back
   --chart FILE          write a chart as SVG`;
 
 // Outside the repository, because we may use the data but not publish it.
@@ -32,6 +38,8 @@ export function readOptions(args: string[]): EvalOptions | "help" {
     credibilityFile: values.credibility ?? join(dataFolder, "credibility-dev.json"),
     navigationalFile: values.navigational ?? join(dataFolder, "navigational-dev.json"),
     domainsFile: values.domains,
+    relevanceFolder: values.relevance,
+    isHeldBack: values["held-back"],
     chartFile: values.chart,
   };
 }
@@ -44,6 +52,8 @@ function parse(args: string[]) {
         credibility: { type: "string" },
         navigational: { type: "string" },
         domains: { type: "string" },
+        relevance: { type: "string" },
+        "held-back": { type: "boolean", default: false },
         chart: { type: "string" },
         help: { type: "boolean", short: "h", default: false },
       },

@@ -20,8 +20,13 @@ const n = 10;
 
 export const upstreamOrder: System = (_, results) => rank({ results, n });
 
+export interface NamedSystem {
+  name: string;
+  system: System;
+}
+
 /** The product's ranking, baselines and an upper bound. */
-export function createSystems(files: readonly LensFile[]): { name: string; system: System }[] {
+export function createSystems(files: readonly LensFile[]): NamedSystem[] {
   const lenses = buildLensesOrThrow(files);
   const suffixes = buildLensesOrThrow(files.filter(({ file }) => file.endsWith(".lens")).map(onlySuffixRules));
   const withLens =

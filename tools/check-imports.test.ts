@@ -42,6 +42,24 @@ test("a file that cannot be parsed fails", async (context) => {
   await assert.rejects(check(context, tree), /broken\.ts/);
 });
 
+test("two modules that import each other fail, also with types only or in different files", async (context) => {
+  const tree = {
+    "server/src/keys/keys.ts": type("../wallet/wallet.ts"),
+    "server/src/wallet/wallet.ts": empty,
+    "server/src/wallet/routes/balance.ts": type("../../keys/keys.ts"),
+    "server/src/usage/usage.test.ts": value("../keys/keys.ts"),
+    "server/src/app.ts": value("./app/routes.ts"),
+    "server/src/app/routes.ts": empty,
+  };
+  assert.deepEqual((await check(context, tree)).violations, [
+    `mutual-imports: server/src/keys and server/src/wallet
+    server/src/keys/keys.ts -> server/src/wallet/wallet.ts
+    server/src/wallet/routes/balance.ts -> server/src/keys/keys.ts`,
+  ]);
+  const allowed = { ...tree, "server/src/wallet/routes/balance.ts": empty };
+  assert.deepEqual((await check(context, allowed)).violations, []);
+});
+
 test("an import missed by dependency-cruiser fails", async (context) => {
   const tree = { "server/src/lib/a.ts": `export const text = \`\n${value("./b.ts")}\n\`;` };
   const { violations } = await check(context, tree);
@@ -54,6 +72,13 @@ const signing = 'import { Webhook } from "standardwebhooks";\nexport const b = W
 const stripe = 'import { Stripe } from "stripe";\nexport const b = Stripe;';
 const openid = 'import { discovery } from "openid-client";\nexport const b = discovery;';
 const cases: [rule: string, from: string, text: string, to: string][] = [
+  ["cells-are-wired-and-named", "server/src/keys/keys.ts", value("../cells/cells.ts"), "server/src/cells/cells.ts"],
+  [
+    "evidence-is-wired-and-verified",
+    "server/src/usage/usage.ts",
+    value("../evidence/evidence.ts"),
+    "server/src/evidence/evidence.ts",
+  ],
   ["public-files-only", "server/src/usage/usage.ts", value("../wallet/hold.ts"), "server/src/wallet/hold.ts"],
   [
     "public-files-only",

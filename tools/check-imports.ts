@@ -22,6 +22,7 @@ export async function checkImports(baseDir: string): Promise<{ violations: strin
     ...(files.length === 0 ? ["no source files found"] : []),
     ...files.flatMap((file) => missedImports({ baseDir, file, module: modules.get(file) })),
     ...ruleViolations(output),
+    ...mutualImports(output.modules),
   ];
   return { violations, moduleCount: files.filter((file) => modules.has(file)).length };
 }
@@ -90,6 +91,30 @@ function ruleViolations(result: ICruiseResult): string[] {
     const path = cycle === undefined ? to : cycle.map((step) => step.name).join(" -> ");
     return `${rule.name}: ${from} -> ${path}\n    ${comments.get(rule.name) ?? ""}`;
   });
+}
+
+/** Imports of each other by two modules. A cycle of files need not exist: the modules could still only be changed together. */
+function mutualImports(files: readonly IModule[]): string[] {
+  const examples = new Map<string, string>();
+  for (const { source, dependencies } of files) {
+    if (isTest(source)) continue;
+    for (const { resolved } of dependencies)
+      examples.set(`${moduleOf(source)} -> ${moduleOf(resolved)}`, `${source} -> ${resolved}`);
+  }
+  return [...examples].flatMap(([pair, example]) => {
+    const [from = "", to = ""] = pair.split(" -> ");
+    const back = from < to ? examples.get(`${to} -> ${from}`) : undefined;
+    return back === undefined ? [] : [`mutual-imports: ${from} and ${to}\n    ${example}\n    ${back}`];
+  });
+}
+
+/** A folder of the server or of the tools, or another part of the product. app.ts and app/ are one module. */
+function moduleOf(file: string): string {
+  return /^(?:server\/src|tools)\/[^/.]+/.exec(file)?.[0] ?? file.replace(/\/.*/, "");
+}
+
+function isTest(file: string): boolean {
+  return /\.test\.tsx?$|^server\/test\//.test(file);
 }
 
 if (import.meta.main) {

@@ -81,6 +81,12 @@ const cases: [name: string, path: string, text: string, expected: RegExp][] = [
     "from pb.budget_windows",
     /usage\.ts:1: uses the money/,
   ],
+  [
+    "evidence/ writes no money tables",
+    "server/src/evidence/merkle.ts",
+    "delete from pb.transfers",
+    /uses the money table delete from pb\.transfers/,
+  ],
   ["views of money tables are detected", "server/src/keys/keys.ts", "from pb.receivables", /uses the money table/],
   ["money tables without amounts are detected", "server/src/keys/keys.ts", "from pb.refunds", /uses the money table/],
   [

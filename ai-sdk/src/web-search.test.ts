@@ -52,6 +52,13 @@ async function converse(options: WebSearchOptions, inputs: WebSearchInput[]) {
   return { received: received as { type: string; value: string }[], outputs, description: model.doGenerateCalls[0] };
 }
 
+test("an option that does not exist is an error, instead of the default budget", () => {
+  assert.throws(() => createWebSearch({ client, maximum: "0.05" } as WebSearchOptions), {
+    name: "TypeError",
+    message: "maximum is not a known option of createWebSearch.",
+  });
+});
+
 test("the model receives results, marked as untrusted, and the remaining budget", async () => {
   const { received, outputs, description } = await converse({ max: "0.02" }, [
     { query: "flood warning levels", n: 2, category: "gov" },

@@ -33,6 +33,15 @@ export type WebSearchOutput =
   | { ok: true; text: string; results: SearchResult[]; charge: string; left: string | undefined; requestId: string }
   | { ok: false; text: string; code: string; charged: false | "unknown"; requestId: string | undefined };
 
+const knownOptions: Record<keyof WebSearchOptions, true> = {
+  client: true,
+  max: true,
+  ttl: true,
+  conversationId: true,
+  for: true,
+  repeat: true,
+};
+
 const inputSchema = jsonSchema<WebSearchInput>({
   type: "object",
   properties: {
@@ -51,6 +60,9 @@ const inputSchema = jsonSchema<WebSearchInput>({
 /** Creates the tool for one conversation. A failed search is an error for the model, never an empty result. */
 export function createWebSearch(options: WebSearchOptions = {}): Tool<WebSearchInput, WebSearchOutput> {
   const { client = new Pennyblack(), max = "0.50", ttl = 30 * 86_400, conversationId, for: endUser, repeat } = options;
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(knownOptions, name));
+  // A misspelled `max` would give the conversation the default budget.
+  if (unknown !== undefined) throw new TypeError(`${unknown} is not a known option of createWebSearch.`);
   const run = { id: `ai-sdk-${conversationId ?? crypto.randomUUID()}`, max, ttl };
   // Idempotency keys of searches that may have been charged, by input. A repeated search reuses the key.
   const unresolvedKeys = new Map<string, string>();

@@ -169,7 +169,7 @@ test("an insufficient balance prints the top-up URL", async () => {
   const empty = await createTestWallet(db, "0.00");
   const { code, err } = await run(["search", "cats"], { env: { PENNYBLACK_API_KEY: empty.live } });
   assert.equal(code, 5);
-  assert.match(err, /Top up: http:\/\/search\.test\//);
+  assert.match(err, /You were not charged\. Top up at http:\/\/search\.test\/\S+ and retry\.\n/);
 });
 
 test("usage prints a chart, keys list a table, keys create only the key", async () => {

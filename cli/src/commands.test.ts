@@ -125,6 +125,22 @@ async function succeed(...args: string[]) {
   return result;
 }
 
+const shared = JSON.parse(readFileSync(new URL("../../clients/cases.json", import.meta.url), "utf8")) as {
+  settings: { name: string; env: Record<string, string>; client?: object; key?: string }[];
+};
+
+for (const { name, env: variables, client, key: expected } of shared.settings) {
+  if (client !== undefined) continue;
+  test(`settings, as in all clients: ${name}`, async () => {
+    calls.length = 0;
+    const isValid = expected !== undefined;
+    const { code, err } = await cli.run(["whoami"], { ...variables, ...(isValid && { PENNYBLACK_URL: url }) });
+    assert.deepEqual([code, calls.length], isValid ? [0, 1] : [2, 0], err);
+    if (!isValid) assert.match(err, /^pennyblack: .*(?:PENNYBLACK_API_KEY|URL)/);
+    assert.ok(!err.includes("pb_test_environment"));
+  });
+}
+
 test("lens prints the tier of a page, the list behind it and how to object", async () => {
   const { out } = await succeed("lens", "listed.example", "--lens", "research");
   assert.match(

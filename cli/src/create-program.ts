@@ -47,7 +47,10 @@ export function createProgram({ env, stdin, stdout, stderr }: ProgramOptions): C
     profilesPath: path,
     rankingsFolder: rankingsFolder(env),
     resolve,
-    connect: (kind, options) => new Pennyblack(resolve(kind, options)),
+    connect(kind, options) {
+      const { apiKey, baseUrl } = resolve(kind, options);
+      return new Pennyblack({ apiKey, baseUrl });
+    },
     print: (text) => void stdout.write(`${text}\n`),
     printInfo: (text) => void stderr.write(`${text}\n`),
   };

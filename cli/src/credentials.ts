@@ -35,8 +35,14 @@ export function resolveCredentials(
   const baseUrl =
     options.url ?? (supplied === undefined || options.profile ? undefined : env["PENNYBLACK_URL"]) ?? profile?.url;
   if (baseUrl === undefined) throw new UsageError("No server URL. Set PENNYBLACK_URL or pass --url.");
-  if (!/^https?:\/\//.test(baseUrl)) throw new UsageError("The server URL must start with https:// or http://.");
-  return { apiKey, baseUrl, source: supplied?.source ?? `profile ${options.profile ?? "default"}` };
+  if (!/^https?:\/\//i.test(baseUrl) || !URL.canParse(baseUrl)) {
+    throw new UsageError("The server URL must be a URL that starts with https:// or http://.");
+  }
+  const source = supplied?.source ?? `profile ${options.profile ?? "default"}`;
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new UsageError(`The API key of ${source} must have no spaces, line breaks or characters beyond ASCII.`);
+  }
+  return { apiKey, baseUrl, source };
 }
 
 export function readKeyFile(path: string): string {

@@ -41,7 +41,6 @@ export function formatError(error: unknown, isJson: boolean): string {
   return [
     `pennyblack: ${detail}`,
     ...errors.map(({ pointer, detail: reason }) => `  ${pointer}: ${reason}`),
-    ...(error.is("insufficient_balance") ? [`  Top up: ${error.problem.top_up.url}`] : []),
     ...(retryable && retryAfter !== undefined ? [`  Retry in ${Math.ceil(retryAfter)} s.`] : []),
     ...connectionHints(code),
     `  (${code}${requestId === undefined ? "" : `, request ${requestId}`})`,

@@ -1,6 +1,7 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { describeMissing, type Programs } from "../../tools/missing-programs.ts";
 import type { Containers } from "./containers.ts";
 
 export const root = resolve(import.meta.dirname, "../..");
@@ -13,15 +14,12 @@ const standInFolder = join(import.meta.dirname, "stand-in");
 const buildFlags = ["build", "--format", "docker", "--pull=never", "--isolation", "chroot"];
 
 /** Why the image cannot be built on this machine, or undefined if it can. */
-export function missingPrerequisite(...morePrograms: string[]): string | undefined {
-  const missing = ["podman", "buildah", "runc", "mmdebstrap", ...morePrograms].filter(isMissing);
-  if (missing.length > 0) return `${missing.join(", ")} not installed`;
-  return process.getuid?.() === 0 ? undefined : "requires root";
+export function missingPrerequisite(morePrograms: Programs = {}): string | undefined {
+  if (process.getuid?.() !== 0) return "requires root";
+  return describeMissing({ ...imagePrograms, ...morePrograms });
 }
 
-export function isMissing(program: string): boolean {
-  return spawnSync(program, ["--version"]).error !== undefined;
-}
+export const imagePrograms = { podman: "podman", buildah: "buildah", runc: "runc", mmdebstrap: "mmdebstrap" };
 
 /**
  * Builds the unmodified Dockerfile of the repository, or of a copy, on a stand-in base image. Creates `folder`/debian.tar if

@@ -9,7 +9,8 @@
 // podman-compose, netavark and aardvark-dns.
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { buildImage, imageFolder, isMissing, missingPrerequisite, root, storageFolder } from "./build-image.ts";
+import { findProgram } from "../../tools/missing-programs.ts";
+import { buildImage, imageFolder, missingPrerequisite, root, storageFolder } from "./build-image.ts";
 import { openContainers } from "./containers.ts";
 import { readSbom } from "./read-sbom.ts";
 import { testCompose } from "./test-compose.ts";
@@ -24,12 +25,12 @@ else if (command === "build" || command === "test" || command === "compose") awa
 else printUsage();
 
 async function printSbom(): Promise<void> {
-  const engine = isMissing("podman") ? "docker" : "podman";
+  const engine = findProgram("podman") === undefined ? "docker" : "podman";
   console.log(await readSbom(async (...args) => execFileSync(engine, args, { encoding: "utf8" }), name));
 }
 
 async function runCommand(selected: Command): Promise<void> {
-  const missing = missingPrerequisite(...(selected === "compose" ? ["podman-compose"] : []));
+  const missing = missingPrerequisite(selected === "compose" ? { "podman-compose": "podman-compose" } : {});
   if (missing !== undefined) return skip(missing);
   await openContainers(storageFolder).close();
   const containers = openContainers(storageFolder);

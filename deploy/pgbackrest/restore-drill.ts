@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { writeDrillMetrics } from "./drill-metrics.ts";
 import { type DrillOptions, type DrillResult, runDrill } from "./run-drill.ts";
 
 // npm run restore-drill -- --stanza pennyblack --to FOLDER
@@ -15,6 +16,7 @@ const help = `npm run restore-drill -- --stanza NAME --to FOLDER [options]
   --database NAME    the database to verify (default: pennyblack)
   --check KIND       full: compare every row of the ledger (default); hourly: as the worker does, close the hours that are
                      due and compare with the sums of the closed ones
+  --metrics FOLDER   also write the result as metrics, to the folder of node_exporter's textfile collector
   --json             print the result as JSON`;
 
 class UsageError extends Error {}
@@ -27,10 +29,15 @@ async function main(args: string[]): Promise<number> {
   try {
     const options = readOptions(args);
     if (options === "help") return print(help);
+    const { stanza, metrics } = options;
     const result = await runDrill(options, {
       signal: interruption.signal,
       onProgress: reportProgress(performance.now()),
+    }).catch((error: unknown) => {
+      if (metrics !== undefined) writeDrillMetrics(metrics, { stanza, result: undefined, now: new Date() });
+      throw error;
     });
+    if (metrics !== undefined) writeDrillMetrics(metrics, { stanza, result, now: new Date() });
     return print(options.isJson ? JSON.stringify(result) : formatResult(result));
   } catch (error) {
     if (error instanceof UsageError) return printError(`${error.message}. See: npm run restore-drill -- --help`, 2);
@@ -39,13 +46,13 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-function readOptions(args: string[]): (DrillOptions & { isJson: boolean }) | "help" {
+function readOptions(args: string[]): (DrillOptions & { metrics: string | undefined; isJson: boolean }) | "help" {
   const { values } = parse(args);
   if (values.help) return "help";
-  const { stanza, to, config, programs, database, check, json } = values;
+  const { stanza, to, config, programs, database, check, metrics, json } = values;
   if (stanza === undefined || to === undefined) throw new UsageError("--stanza and --to are required");
   if (check !== "full" && check !== "hourly") throw new UsageError("--check must be full or hourly");
-  return { stanza, folder: to, config, programs, database, check, isJson: json };
+  return { stanza, folder: to, config, programs, database, check, metrics, isJson: json };
 }
 
 function parse(args: string[]) {
@@ -59,6 +66,7 @@ function parse(args: string[]) {
         programs: { type: "string" },
         database: { type: "string", default: "pennyblack" },
         check: { type: "string", default: "full" },
+        metrics: { type: "string" },
         json: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },
       },

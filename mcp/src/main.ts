@@ -42,6 +42,9 @@ function readVersion(): string {
 async function serve(): Promise<void> {
   if (!apiKey || !baseUrl)
     fail("Set PENNYBLACK_API_KEY to a search key and PENNYBLACK_URL to the base URL of your Pennyblack server.");
+  // The error of fetch for an invalid header contains the key.
+  if (!/^[\x21-\x7e]+$/.test(apiKey))
+    fail("PENNYBLACK_API_KEY must have no spaces, line breaks or characters beyond ASCII.");
   if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl))
     fail("PENNYBLACK_URL must be a URL that starts with https:// or http://.");
   const proxy = createProxy({

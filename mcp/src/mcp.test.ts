@@ -139,6 +139,8 @@ test("prints its usage and version, and exits with 2 if it is used or configured
     [["--version"], {}, 0, new RegExp(`^${installed.manifests.mcp.version.replaceAll(".", "\\.")}\n$`)],
     [["--http"], valid, 2, /^pennyblack-mcp: Unknown option '--http'.*--help/s],
     [[], {}, 2, /^pennyblack-mcp: Set PENNYBLACK_API_KEY/],
+    [[], { ...valid, PENNYBLACK_API_KEY: "" }, 2, /^pennyblack-mcp: Set PENNYBLACK_API_KEY/],
+    [[], { ...valid, PENNYBLACK_API_KEY: "pb_live_\nx" }, 2, /PENNYBLACK_API_KEY must have no spaces, line breaks/],
     [[], { ...valid, PENNYBLACK_URL: "search.example.com" }, 2, /PENNYBLACK_URL must be a URL/],
   ];
   for (const [args, env, code, expected] of cases) {

@@ -180,7 +180,7 @@ export type PayloadTooLargeProblem = ProblemBase & {
 /** The limit that was exceeded. */
 export type ExceededLimit = {
     /** @enum {string} */
-    limit: "key_rate" | "key_in_flight" | "wallet_rate" | "wallet_in_flight" | "wallet_test_rate" | "wallet_test_in_flight" | "wallet_test_end_users" | "wallet_management_rate" | "wallet_management_in_flight" | "wallet_unpaid_calls" | "wallet_requested_deliveries" | "network_rate" | "network_in_flight" | "network_invalid_keys" | "network_sign_ins" | "mailbox_emails" | "person_emails" | "account_invitations" | "wallet_share" | "network_share" | "server_in_flight" | "server_test_in_flight" | "server_look_ups" | "server_public_in_flight" | "server_webhooks_in_flight" | "ledger_queue";
+    limit: "key_rate" | "key_in_flight" | "wallet_rate" | "wallet_in_flight" | "wallet_test_rate" | "wallet_test_requests" | "wallet_test_in_flight" | "wallet_test_end_users" | "wallet_management_rate" | "wallet_management_in_flight" | "wallet_unpaid_calls" | "wallet_requested_deliveries" | "network_rate" | "network_in_flight" | "network_invalid_keys" | "network_sign_ins" | "mailbox_emails" | "person_emails" | "account_invitations" | "wallet_share" | "network_share" | "server_in_flight" | "server_test_in_flight" | "server_look_ups" | "server_public_in_flight" | "server_webhooks_in_flight" | "ledger_queue";
     /** The first word of `limit`: the key, the wallet, your network or the server. */
     applies_to: string;
     /** The value of the limit. */
@@ -586,8 +586,13 @@ export type Search = {
      */
     request_id: string;
     /**
+     * `search`: its price was held. `refused`: rejected before that, for example by a limit. `replayed`: answered from its `Idempotency-Key`. Only a search can be charged.
+     * @enum {string}
+     */
+    kind: "search" | "refused" | "replayed";
+    /**
      * Format: date-time
-     * When the search was accepted.
+     * When the search was accepted, or the request arrived.
      */
     at: string;
     /** @enum {string} */
@@ -596,25 +601,54 @@ export type Search = {
     key_id: string;
     key_name: string | null;
     category: string | null;
-    /** `ok`, or the problem code of the failure. `pending`: in flight. `expired`, `caller_left` and `released`: ended without a response and was not charged. */
+    /** `ok`, or the problem code of the failure or refusal. `pending`: in flight. `expired`, `caller_left` and `released`: ended without a response and was not charged. `replayed`: answered from its `Idempotency-Key`. */
     outcome: string;
     /** Amount charged, before any refund, in USD as a decimal string. */
     charged: string;
-    /** Milliseconds from the hold to the charge or release. Null while the search is in flight. */
+    /** Milliseconds from the arrival of the request to the charge or release. Null while the search is in flight, and if there was no hold. An expired search has no `steps` and counts from its hold. */
     ms: number | null;
+    /** The parts of `ms`. Null while the search is in flight, if it expired, and if there was no hold. */
+    steps: {
+        /** Finding the key. */
+        auth: number;
+        /** Limits, reading the request, and holding the price. */
+        hold: number;
+        /** Waiting for upstreams. */
+        upstream: number;
+        /** Ranking and encoding the results. */
+        rank: number;
+        /** The charge or release. */
+        ledger: number;
+    } | null;
     /** The end user in its `Search-For` header: a hash that starts with `~`, or the id if the wallet stores plain ids. Null without one. */
     end_user: string | null;
-    /** The run named by its `Search-Run` header. Null without a run, for a test search, and once the run is deleted, an hour after it ends. */
+    /** The run named by its `Search-Run` header. Null without a run, for a test search, and once the run is deleted, an hour after it ends. A request that was refused before its header was read has none. */
     run: string | null;
+    /** How a refused or replayed request was sent: to the API, a compatibility endpoint, `/mcp` or the playground. Null for a search. */
+    transport: ("http" | "compat" | "mcp" | "playground") | null;
+};
+
+export type UnlistedRequests = {
+    /**
+     * Format: date-time
+     * Refusals and replays are listed and counted from this time on.
+     */
+    since: string;
+    /** Refusals and replays that match the filters and are not stored individually, because a key had more than 20 in a minute or the wallet more than 100 in a minute or 5,000 in a day. Counted in whole hours. */
+    count: number;
+    /** There can be more: a server crashed in one of these hours, or had too many different requests to count. */
+    at_least: boolean;
 };
 
 export type SearchList = {
     searches: Search[];
     /**
      * Format: date-time
-     * Searches sent before this time are not listed.
+     * Searches sent before this time are not listed. With `kind=refused` or `replayed`: requests.
      */
     since: string;
+    /** Null without refusals and replays, and if they are filtered by `run` or `for`, which are not counted. */
+    unlisted: UnlistedRequests | null;
     /** Pass as `cursor` to get the next page. With a filter, a page scans at most 5,000 searches, so it can be short or empty without being the last. */
     next_cursor: string | null;
 };
@@ -659,11 +693,16 @@ export type UsagePeriod = {
     /** Format: uuid */
     key_id?: string;
     category?: string | null;
-    /** `ok`, or the problem code of the failure. `expired`, `caller_left` and `released`: ended without a response and was not charged. `replayed`: answered from its `Idempotency-Key` and was not charged again. */
+    /** `ok`, or the problem code of the failure or refusal. `expired`, `caller_left` and `released`: ended without a response and was not charged. `replayed`: answered from its `Idempotency-Key` and was not charged again. */
     outcome?: string;
     /** A hash that starts with `~`, or the id if the wallet stores plain ids. */
     end_user?: string;
+    /** Requests whose price was held, whether they succeeded or failed. */
     searches: number;
+    /** Requests answered from their `Idempotency-Key`. Not by end user. */
+    replays?: number;
+    /** Requests rejected before their price was held. Not by end user. */
+    refusals?: number;
     /** Amount in USD as a decimal string. */
     charged: string;
 };
@@ -680,6 +719,8 @@ export type UsageReport = {
      * Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet. A period that ends later is not complete.
      */
     as_of: string;
+    /** There can be more replays and refusals than reported, because a server crashed in this period or had too many different ones to count. Searches are exact. */
+    at_least: boolean;
     /** @constant */
     currency: "usd";
     usage: UsagePeriod[];
@@ -691,7 +732,9 @@ export type HourlySearches = {
     /** Format: date-time */
     start: string;
     searches: number;
-    ok: number;
+    succeeded: number;
+    replays: number;
+    refusals: number;
     /** Total charged for them, in USD as a decimal string. */
     charged: string;
 };
@@ -721,6 +764,10 @@ export type WalletSummary = {
     today: {
         /** Finished searches accepted since midnight UTC. */
         searches: number;
+        /** Replays of an `Idempotency-Key` since midnight UTC. */
+        replays: number;
+        /** Requests refused since midnight UTC. */
+        refusals: number;
         /** Total charged for them, in USD as a decimal string. */
         charged: string;
         /** Average number of searches by this time of day, over the previous seven days or since the first search. Null on the first day. */
@@ -729,11 +776,17 @@ export type WalletSummary = {
     last_24h: {
         /** Total of `hours`. */
         searches: number;
-        /** Searches that succeeded. */
-        ok: number;
-        /** `ok` divided by `searches`. A search whose caller disconnected did not succeed; refused requests are not counted. */
+        /** Searches that succeeded. The others failed. */
+        succeeded: number;
+        /** Requests answered from their `Idempotency-Key`. */
+        replays: number;
+        /** Requests rejected before their price was held. */
+        refusals: number;
+        /** There can be more replays and refusals, because a server crashed or had too many different ones to count. */
+        at_least: boolean;
+        /** `succeeded` divided by `searches`. A search whose caller disconnected did not succeed. Replays and refusals do not count. */
         success_rate: number | null;
-        /** Median time from the hold to the charge, over the latest 1,000 successful searches of the last 24 hours. */
+        /** Median time from the arrival of the request to the charge, over the latest 1,000 successful searches of the last 24 hours. */
         p50_ms: number | null;
         /** 95th percentile of the same searches. */
         p95_ms: number | null;

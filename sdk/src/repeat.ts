@@ -2,6 +2,7 @@
 // first of them is charged; the API returns its stored answer to the others.
 
 import type { Category } from "./api.ts";
+import { check } from "./check-options.ts";
 
 /** A duration such as "90s", "20m" or "24h". */
 export type Duration = `${number}${"s" | "m" | "h"}`;
@@ -39,6 +40,6 @@ export async function deriveRepeatKey(
 function parseDuration(repeat: string): number {
   const [, count, unit = ""] = /^(\d{1,5})([smh])$/.exec(repeat) ?? [];
   const seconds = Number(count) * (secondsPerUnit[unit] ?? 0);
-  if (seconds >= 1 && seconds <= maxSeconds) return seconds;
-  throw new TypeError('repeat must be a duration from "1s" to "24h", such as "20m".');
+  check(seconds >= 1 && seconds <= maxSeconds, 'repeat must be a duration from "1s" to "24h", such as "20m".');
+  return seconds;
 }

@@ -1,3 +1,4 @@
+import { check, checkNames, isText, type OptionNames } from "./check-options.ts";
 import { type Page, Pages } from "./pages.ts";
 import { type Call, type Connection, send } from "./send.ts";
 
@@ -18,40 +19,64 @@ export interface TimeRange {
 
 export type Query = Record<string, string | number | undefined>;
 
-/** What the methods of the client share. */
+/** What the methods of the client share. `options` must not contain others than those of a call. */
 export interface Requests {
   get: <Body>(path: string, query: Query, options?: CallOptions) => Promise<Body>;
-  getText: (path: string, type: "text/csv" | "text/plain", options?: CallOptions) => Promise<string>;
+  getText: (path: string, type: "text/csv" | "text/plain", query: Query, options?: CallOptions) => Promise<string>;
   /** `name` is the member of the response that contains the items. */
   list: <Item>(path: string, name: string, query: Query, options: CallOptions) => Pages<Item>;
   /** Retried even if no response arrives, because a repetition changes nothing. */
-  repeat: <Body>(call: Omit<Call, "isIdempotent">) => Promise<Body>;
-  /** Not retried if no response arrives. */
-  once: <Body>(call: Omit<Call, "isIdempotent">) => Promise<Body>;
+  repeat: <Body>(call: Change, options?: CallOptions) => Promise<Body>;
+  /** Not retried if no response arrives. `names` are the other options of the method. */
+  once: <Body>(call: Change, options?: CallOptions, names?: readonly string[]) => Promise<Body>;
 }
+
+type Change = Omit<Call, "isIdempotent" | keyof CallOptions>;
+
+const callOptions: OptionNames<CallOptions> = { signal: true, timeoutMs: true };
 
 export function createRequests(connection: Connection): Requests {
-  const change = async <Body>(call: Call): Promise<Body> => (await send(connection, call)).body as Body;
-  const requests: Requests = {
-    get: (path, query, options) => requests.repeat({ method: "GET", path: path + toQueryString(query), ...options }),
-    getText: (path, textType, options) => requests.repeat({ method: "GET", path, textType, ...options }),
-    list: <Item>(path: string, name: string, query: Query, options: CallOptions) =>
-      new Pages(async (cursor): Promise<Page<Item>> => {
-        const body = await requests.repeat<Record<string, unknown>>({
-          method: "GET",
-          path: path + toQueryString({ ...query, cursor }),
-          listName: name,
-          ...options,
-        });
-        return { items: body[name] as Item[], nextCursor: (body["next_cursor"] ?? null) as string | null };
-      }),
-    repeat: (call) => change({ ...call, isIdempotent: true }),
-    once: (call) => change({ ...call, isIdempotent: false }),
+  const change = async <Body>(call: Call, options?: CallOptions, names?: readonly string[]): Promise<Body> => {
+    checkCallOptions(options, names);
+    return (await send(connection, { ...call, ...options })).body as Body;
   };
-  return requests;
+  const read = <Body>(path: string, query: Query, call: Partial<Call>, options?: CallOptions): Promise<Body> =>
+    change(
+      { method: "GET", path: path + toQueryString(query), isIdempotent: true, ...call },
+      options,
+      Object.keys(query).map(toCamelCase),
+    );
+  return {
+    get: (path, query, options) => read(path, query, {}, options),
+    getText: (path, textType, query, options) => read(path, query, { textType }, options),
+    list<Item>(path: string, name: string, query: Query, options: CallOptions): Pages<Item> {
+      checkCallOptions(options, Object.keys(query).map(toCamelCase));
+      return new Pages(async (cursor): Promise<Page<Item>> => {
+        const body = await read<Record<string, unknown>>(path, { ...query, cursor }, { listName: name }, options);
+        return { items: body[name] as Item[], nextCursor: (body["next_cursor"] ?? null) as string | null };
+      });
+    },
+    repeat: (call, options) => change({ ...call, isIdempotent: true }, options),
+    once: (call, options, names) => change({ ...call, isIdempotent: false }, options, names),
+  };
 }
 
-export function toQueryString(query: Query): string {
+/** `names` are the other options of the method, for a suggestion. */
+export function checkCallOptions(options: CallOptions | undefined, names: readonly string[] = []): void {
+  checkNames(options, [...names, ...Object.keys(callOptions)]);
+  if (options?.timeoutMs !== undefined) checkTimeout(options.timeoutMs);
+}
+
+export function checkTimeout(timeoutMs: unknown): void {
+  check(typeof timeoutMs === "number" && timeoutMs > 0, "timeoutMs must be a number above 0.");
+}
+
+/** Query parameters have the names of the options, in another notation. */
+function toCamelCase(name: string): string {
+  return name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function toQueryString(query: Query): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value));
   return params.size === 0 ? "" : `?${params.toString()}`;
@@ -62,6 +87,6 @@ export function toIsoString(time: Date | string | undefined): string | undefined
 }
 
 export function checkIdempotencyKey(key: string): string {
-  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw new TypeError("idempotencyKey must be 1-255 printable ASCII chars.");
+  check(isText(key, /^[\x20-\x7e]{1,255}$/), "idempotencyKey must have 1 to 255 printable ASCII characters.");
   return key;
 }

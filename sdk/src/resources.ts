@@ -43,14 +43,16 @@ export function createKeys({ get, list, once, repeat }: Requests) {
     get: (id: string, options?: CallOptions): Promise<Key> => get(toPath("keys", id), {}, options),
     /** Creates a key. Only this response contains the secret. Not retried if no response arrives. */
     create: (key: CreateKeyRequest, options?: CallOptions): Promise<CreatedKey> =>
-      once({ method: "POST", path: "/v1/keys", body: key, ...options }),
+      once({ method: "POST", path: "/v1/keys", body: key }, options),
     update: (id: string, changes: UpdateKeyRequest, options?: CallOptions): Promise<Key> =>
-      repeat({ method: "PATCH", path: toPath("keys", id), body: changes, ...options }),
+      repeat({ method: "PATCH", path: toPath("keys", id), body: changes }, options),
     /** Creates a replacement. The old key keeps working for `graceSeconds`. Not retried if no response arrives. */
     rotate: (id: string, { graceSeconds, ...options }: CallOptions & { graceSeconds: number }): Promise<CreatedKey> =>
-      once({ method: "POST", path: `${toPath("keys", id)}/rotate`, body: { grace_seconds: graceSeconds }, ...options }),
+      once({ method: "POST", path: `${toPath("keys", id)}/rotate`, body: { grace_seconds: graceSeconds } }, options, [
+        "graceSeconds",
+      ]),
     revoke: (id: string, options?: CallOptions): Promise<Key> =>
-      repeat({ method: "DELETE", path: toPath("keys", id), ...options }),
+      repeat({ method: "DELETE", path: toPath("keys", id) }, options),
   };
 }
 
@@ -61,13 +63,15 @@ export function createTopUps({ get, list, repeat }: Requests) {
       { idempotencyKey = crypto.randomUUID(), ...body }: CreateTopUpRequest & { idempotencyKey?: string },
       options?: CallOptions,
     ): Promise<TopUp> =>
-      repeat({
-        method: "POST",
-        path: "/v1/wallet/top-ups",
-        body,
-        idempotencyKey: checkIdempotencyKey(idempotencyKey),
-        ...options,
-      }),
+      repeat(
+        {
+          method: "POST",
+          path: "/v1/wallet/top-ups",
+          body,
+          idempotencyKey: checkIdempotencyKey(idempotencyKey),
+        },
+        options,
+      ),
     list: ({ limit, ...options }: ListOptions = {}): Pages<TopUp> =>
       list("/v1/wallet/top-ups", "top_ups", { limit }, options),
     get: (id: string, options?: CallOptions): Promise<TopUp> => get(toPath("wallet/top-ups", id), {}, options),
@@ -83,9 +87,9 @@ export function createAutoTopUp({ get, repeat }: Requests) {
     get: (options?: CallOptions): Promise<AutoTopUp> => get(path, {}, options),
     /** Turns automatic top-ups on, or replaces their settings. The next paid checkout saves its card. */
     update: (settings: SetAutoTopUpRequest, options?: CallOptions): Promise<AutoTopUp> =>
-      repeat({ method: "PUT", path, body: settings, ...options }),
+      repeat({ method: "PUT", path, body: settings }, options),
     /** Turns automatic top-ups off and deletes the saved card. */
-    delete: (options?: CallOptions): Promise<AutoTopUp> => repeat({ method: "DELETE", path, ...options }),
+    delete: (options?: CallOptions): Promise<AutoTopUp> => repeat({ method: "DELETE", path }, options),
   };
 }
 
@@ -95,7 +99,7 @@ export function createAlerts({ get, repeat }: Requests) {
     get: (options?: CallOptions): Promise<AlertSettings> => get(path, {}, options),
     /** Replaces both settings. */
     update: (settings: AlertSettings, options?: CallOptions): Promise<AlertSettings> =>
-      repeat({ method: "PUT", path, body: settings, ...options }),
+      repeat({ method: "PUT", path, body: settings }, options),
   };
 }
 
@@ -104,7 +108,7 @@ export function createEndUsers({ get, repeat }: Requests) {
   return {
     get: (options?: CallOptions): Promise<EndUserSettings> => get(path, {}, options),
     update: (settings: EndUserSettings, options?: CallOptions): Promise<EndUserSettings> =>
-      repeat({ method: "PUT", path, body: settings, ...options }),
+      repeat({ method: "PUT", path, body: settings }, options),
   };
 }
 
@@ -114,24 +118,24 @@ export function createWebhooks({ get, list, once, repeat }: Requests) {
     get: (id: string, options?: CallOptions): Promise<Webhook> => get(toPath("webhooks", id), {}, options),
     /** Creates a webhook. Only this response contains its signing secret. Not retried if no response arrives. */
     create: (webhook: CreateWebhookRequest, options?: CallOptions): Promise<CreatedWebhook> =>
-      once({ method: "POST", path: "/v1/webhooks", body: webhook, ...options }),
+      once({ method: "POST", path: "/v1/webhooks", body: webhook }, options),
     update: (id: string, changes: UpdateWebhookRequest, options?: CallOptions): Promise<Webhook> =>
-      repeat({ method: "PATCH", path: toPath("webhooks", id), body: changes, ...options }),
+      repeat({ method: "PATCH", path: toPath("webhooks", id), body: changes }, options),
     delete: (id: string, options?: CallOptions): Promise<DeletedWebhook> =>
-      repeat({ method: "DELETE", path: toPath("webhooks", id), ...options }),
+      repeat({ method: "DELETE", path: toPath("webhooks", id) }, options),
     /** Creates a new signing secret. Until `previous_secret_until`, deliveries are signed with both. */
     rotateSecret: (id: string, options?: CallOptions): Promise<RotatedWebhookSecret> =>
-      once({ method: "POST", path: `${toPath("webhooks", id)}/rotate-secret`, ...options }),
+      once({ method: "POST", path: `${toPath("webhooks", id)}/rotate-secret` }, options),
     /** Queues a `webhook.test` event for this webhook. */
     test: (id: string, options?: CallOptions): Promise<Delivery> =>
-      once({ method: "POST", path: `${toPath("webhooks", id)}/test`, ...options }),
+      once({ method: "POST", path: `${toPath("webhooks", id)}/test` }, options),
     deliveries: {
       /** Lists the deliveries of a webhook, newest first. */
       list: (webhookId: string, { limit, ...options }: ListOptions = {}): Pages<Delivery> =>
         list(`${toPath("webhooks", webhookId)}/deliveries`, "deliveries", { limit }, options),
       /** Queues a new delivery of the same event. */
       replay: (id: string, options?: CallOptions): Promise<Delivery> =>
-        once({ method: "POST", path: `${toPath("webhooks/deliveries", id)}/replay`, ...options }),
+        once({ method: "POST", path: `${toPath("webhooks/deliveries", id)}/replay` }, options),
     },
   };
 }
@@ -178,7 +182,7 @@ export function createLenses({ get, getText, list }: Requests) {
     list: (options: CallOptions = {}): Pages<Lens> => list("/v1/lenses", "lenses", {}, options),
     /** Returns the text of a lens: one rule per line, each with its reason. */
     get: (name: string, options?: CallOptions): Promise<string> =>
-      getText(toPath("lenses", name), "text/plain", options),
+      getText(toPath("lenses", name), "text/plain", {}, options),
     /** Returns the tier of a page in a lens, and the rule or published list behind it. */
     inspect: (name: string, url: string, options?: CallOptions): Promise<LensInspection> =>
       get(`${toPath("lenses", name)}/inspect`, { url }, options),

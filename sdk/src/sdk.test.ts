@@ -184,10 +184,10 @@ test("has no dependencies or install scripts, and its size is limited", () => {
   assert.equal(dependencies, undefined);
   assert.ok(!("scripts" in manifest));
   const [client, verification] = [countLines("sdk/src/!(api).ts"), countLines("sdk/src/verify/*.ts")];
-  assert.ok(client > 300 && client <= 1_000, `${client} lines`);
+  assert.ok(client > 300 && client <= 1_100, `${client} lines`);
   assert.ok(verification > 200 && verification <= 400, `${verification} lines`);
   const bytes = statSync(findPacked("sdk")).size;
-  assert.ok(bytes <= 40_000, `${bytes} bytes`);
+  assert.ok(bytes <= 48_000, `${bytes} bytes`);
 });
 
 for (const kind of ["sdk", "cli", "mcp", "ai-sdk"] as const) {

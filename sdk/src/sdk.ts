@@ -12,18 +12,20 @@ import type {
   WalletProof,
   WalletSummary,
 } from "./api.ts";
+import { check, checkNames, isText, type OptionNames } from "./check-options.ts";
 import type { Pages } from "./pages.ts";
 import { readMeta, type SearchMeta } from "./read-meta.ts";
 import { type Duration, deriveRepeatKey } from "./repeat.ts";
 import {
   type CallOptions,
+  checkCallOptions,
   checkIdempotencyKey,
+  checkTimeout,
   createRequests,
   type ListOptions,
   type Requests,
   type TimeRange,
   toIsoString,
-  toQueryString,
 } from "./requests.ts";
 import {
   createAlerts,
@@ -38,7 +40,7 @@ import {
   toPath,
 } from "./resources.ts";
 import { type Connection, type RequestEvent, type ResponseEvent, send } from "./send.ts";
-import { describeRuntime, readSetting } from "./settings.ts";
+import { describeRuntime, readApiKey, readBaseUrl } from "./settings.ts";
 import type { Jwks } from "./verify/verify-jws.ts";
 
 export type * from "./api.ts";
@@ -99,7 +101,7 @@ export interface SearchOptions extends CallOptions {
    * Windows are aligned to the clock: "20m" starts a new one at :00, :20 and :40.
    */
   repeat?: Duration;
-  /** The API gives up after this many seconds (1 to 9) without charging you. */
+  /** Your deadline for the call in seconds (1 to 9), including its retries. After it, the search fails and is free. */
   wait?: number;
   /** Include the ranking explanation in `meta.explanation`. */
   explain?: boolean;
@@ -146,15 +148,16 @@ export class Pennyblack {
   readonly lenses: ReturnType<typeof createLenses>;
 
   constructor(options: PennyblackOptions = {}) {
+    checkNames(options, Object.keys(clientOptions), " of the client");
     const { timeoutMs = 60_000, maxRetries = 3, repeatSecret, fetch: customFetch, onRequest, onResponse } = options;
-    const apiKey = readSetting("apiKey", options, "PENNYBLACK_API_KEY");
-    if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError("apiKey is not valid.");
-    if (repeatSecret === "") throw new TypeError("repeatSecret is empty.");
-    const address = new URL(readSetting("baseUrl", options, "PENNYBLACK_URL"));
-    if (!/^https?:$/.test(address.protocol)) throw new TypeError("baseUrl must start with https:// or http://.");
+    const apiKey = readApiKey(options);
+    const baseUrl = readBaseUrl(options);
+    checkTimeout(timeoutMs);
+    check(Number.isInteger(maxRetries) && maxRetries >= 0, "maxRetries must be an integer of at least 0.");
+    check(repeatSecret !== "", "repeatSecret is empty.");
     this.#connection = {
       apiKey,
-      baseUrl: address.origin + address.pathname.replace(/\/+$/, ""),
+      baseUrl,
       timeoutMs,
       maxRetries,
       // Resolve the global fetch on each call, because tests and tracers replace it.
@@ -178,7 +181,8 @@ export class Pennyblack {
 
   /** Searches the web for 0.01 USD, charged only on success. Retries are never charged twice. */
   async search(query: string, options: SearchOptions = {}): Promise<SearchAnswer> {
-    const { n, category, signal, timeoutMs } = options;
+    checkCallOptions(options, Object.keys(searchOptions));
+    const { n, category, wait, signal, timeoutMs } = options;
     const idempotencyKey = await this.#chooseIdempotencyKey(query, options);
     const { body, headers } = await send(this.#connection, {
       method: "POST",
@@ -191,6 +195,7 @@ export class Pennyblack {
       listName: "results",
       signal,
       timeoutMs,
+      waitSeconds: wait,
     });
     return {
       ...(body as SearchResponse),
@@ -201,7 +206,7 @@ export class Pennyblack {
   /** Chosen once per call: a retry after the end of the `repeat` window uses the key of the first attempt. */
   async #chooseIdempotencyKey(query: string, { n, category, idempotencyKey, repeat }: SearchOptions): Promise<string> {
     if (repeat === undefined) return checkIdempotencyKey(idempotencyKey ?? crypto.randomUUID());
-    if (idempotencyKey !== undefined) throw new TypeError("Pass either repeat or idempotencyKey, not both.");
+    check(idempotencyKey === undefined, "Pass either repeat or idempotencyKey, not both.");
     return deriveRepeatKey(this.#repeatSecret, { query, n, category }, repeat, Date.now());
   }
 
@@ -233,8 +238,8 @@ export class Pennyblack {
 
   /** Returns all ledger entries as CSV, for `verifyStatement` and for your own records. Default: the last 30 days. */
   exportEntries({ from, to, ...options }: CallOptions & TimeRange = {}): Promise<string> {
-    const query = toQueryString({ from: toIsoString(from), to: toIsoString(to) });
-    return this.#requests.getText(`/v1/wallet/entries.csv${query}`, "text/csv", options);
+    const query = { from: toIsoString(from), to: toIsoString(to) };
+    return this.#requests.getText("/v1/wallet/entries.csv", "text/csv", query, options);
   }
 
   /** Returns the proof for `verifyStatement`. `until`: only hours that ended by this time. Default: now. */
@@ -244,6 +249,7 @@ export class Pennyblack {
 
   /** Lists search counts and charges by hour or day. */
   usage({ from, to, by, group, for: endUser, limit, ...options }: UsageOptions = {}): Pages<UsagePeriod> {
+    check(group === undefined || Array.isArray(group), 'group must be a list such as ["key"].');
     const query = { from: toIsoString(from), to: toIsoString(to), by, group: group?.join(","), for: endUser, limit };
     return this.#requests.list("/v1/usage", "usage", query, options);
   }
@@ -254,22 +260,52 @@ export class Pennyblack {
   }
 }
 
+const clientOptions: OptionNames<PennyblackOptions> = {
+  apiKey: true,
+  baseUrl: true,
+  timeoutMs: true,
+  maxRetries: true,
+  repeatSecret: true,
+  fetch: true,
+  onRequest: true,
+  onResponse: true,
+};
+
+const searchOptions: OptionNames<Omit<SearchOptions, keyof CallOptions>> = {
+  n: true,
+  category: true,
+  run: true,
+  for: true,
+  idempotencyKey: true,
+  repeat: true,
+  wait: true,
+  explain: true,
+  registries: true,
+};
+
+// `fetch` rejects an invalid header with the same TypeError as a failed connection, so validate first.
 function searchHeaders({ run, for: endUser, wait, explain, registries }: SearchOptions): Record<string, string> {
-  // `fetch` rejects an invalid header with the same TypeError as a failed connection, so validate first.
-  if (run && !(/^[\w.:@/-]{1,128}$/.test(run.id) && /^\d{1,9}(\.\d{1,6})?$/.test(run.max))) {
-    throw new TypeError('run must look like { id: "my-task", max: "0.50", ttl: 3600 }, with max as a string.');
-  }
-  if (endUser !== undefined && !/^[\w.:@/+=|-]{1,64}$/.test(endUser)) {
-    throw new TypeError("for must have 1 to 64 letters, digits or any of _.:@/+=|-");
-  }
-  if (wait !== undefined && !(Number.isInteger(wait) && wait >= 1 && wait <= 9)) {
-    throw new TypeError("wait must be an integer from 1 to 9 (seconds).");
-  }
+  const isWait = wait === undefined || (Number.isInteger(wait) && wait >= 1 && wait <= 9);
+  check(isWait, "wait must be an integer from 1 to 9 (seconds).");
+  const isEndUser = endUser === undefined || isText(endUser, /^[\w.:@/+=|-]{1,64}$/);
+  check(isEndUser, "for must have 1 to 64 letters, digits or any of _.:@/+=|-");
   return {
-    ...(run && { "search-run": `${run.id}; max=${run.max}${run.ttl === undefined ? "" : `; ttl=${run.ttl}`}` }),
+    ...(run !== undefined && { "search-run": runHeader(run) }),
     ...(endUser !== undefined && { "search-for": endUser }),
-    ...(wait !== undefined && { prefer: `wait=${wait}` }),
     ...(explain && { "rank-explain": "1" }),
     ...(registries === false && { "rank-registries": "0" }),
   };
+}
+
+const runExample = '{"id": "my-task", "max": "0.50", "ttl": 3600}';
+
+function runHeader(run: NonNullable<SearchOptions["run"]>): string {
+  const { id, max, ttl } = Object(run) as Partial<typeof run>;
+  const isNamed = isText(id, /^[\w.:@/-]{1,128}$/);
+  // Not a number: 0.1 + 0.2 is not 0.3.
+  const isLimited = isText(max, /^\d{1,9}(\.\d{1,6})?$/);
+  const isValid = isNamed && isLimited && (ttl === undefined || Number.isInteger(ttl));
+  check(isValid, `run must look like ${runExample}, with max as a string and ttl in seconds.`);
+  checkNames(run, ["id", "max", "ttl"], " of run");
+  return `${id}; max=${max}${ttl === undefined ? "" : `; ttl=${ttl}`}`;
 }

@@ -1,4 +1,5 @@
-// Sends one API call, with retries, within one time limit.
+// Sends one API call, with retries, within one time limit. With `wait`, the limit is the caller's deadline, and each attempt
+// has a `Prefer` header with the seconds that remain.
 //
 //   2xx ............................................ return
 //   error response with `retryable` ................ back off, retry  (429, 5xx, 409 in progress, 402 reserved)
@@ -8,6 +9,7 @@
 // A search is idempotent because every attempt carries the same Idempotency-Key.
 
 import type { Problem } from "./api.ts";
+import { clock } from "./clock.ts";
 import { createError, type ErrorCode, type ErrorFields } from "./errors.ts";
 
 /** One attempt of a call, without the API key and the body. */
@@ -55,6 +57,8 @@ export interface Call {
   textType?: "text/csv" | "text/plain";
   signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
+  /** The caller's deadline. The API returns a 504 after it. */
+  waitSeconds?: number | undefined;
 }
 
 export interface ApiResponse {
@@ -66,28 +70,40 @@ export interface ApiResponse {
 // Limits one attempt, so that a hanging connection leaves time for a retry. The API allows 10 s for a search.
 const maxAttemptMs = 20_000;
 
+// The API's response to a passed deadline arrives shortly after the deadline. Closing the connection first would leave
+// the charge unknown.
+const responseGraceMs = 500;
+
 export async function send(connection: Connection, call: Call): Promise<ApiResponse> {
-  const deadlineMs = performance.now() + (call.timeoutMs ?? connection.timeoutMs);
+  const startMs = clock.nowMs();
+  const limitMs = startMs + (call.timeoutMs ?? connection.timeoutMs);
+  const waitEndMs = call.waitSeconds === undefined ? Infinity : startMs + call.waitSeconds * 1_000;
   let isChargeUnknown = false;
   for (let attempts = 1, retries = 0; ; attempts += 1) {
-    const remainingMs = deadlineMs - performance.now();
+    const nowMs = clock.nowMs();
+    const timeoutMs = Math.min(limitMs - nowMs, waitEndMs + responseGraceMs - nowMs, maxAttemptMs);
+    const waitSeconds = call.waitSeconds && Math.max(1, Math.round((waitEndMs - nowMs) / 1_000));
     const event = { method: call.method, url: connection.baseUrl + call.path, attempt: attempts };
-    const outcome = await observe(connection, event, () =>
-      attempt(connection, call, Math.min(remainingMs, maxAttemptMs)),
-    );
+    const outcome = await observe(connection, event, () => attempt(connection, { ...call, waitSeconds }, timeoutMs));
     if ("headers" in outcome) return outcome;
     // An earlier attempt that got no response may have been charged. A later error response does not rule that out.
     isChargeUnknown ||= outcome.charged === "unknown";
     const delayMs = (outcome.retryAfter ?? 0) * 1_000 + Math.random() * Math.min(8_000, 250 * 2 ** retries);
+    const nextMs = clock.nowMs() + delayMs;
+    // The API waits for at least a second. An attempt that starts half a second before the deadline ends with its grace.
+    const isTooLate = nextMs >= limitMs || nextMs + responseGraceMs > waitEndMs;
     // An earlier attempt is still in progress. Waiting for it is limited by the deadline, not by maxRetries.
     const isStillRunning = outcome.code === "idempotency_in_progress" && connection.maxRetries > 0;
-    const isLast = performance.now() + delayMs >= deadlineMs || (retries >= connection.maxRetries && !isStillRunning);
+    const isLast = isTooLate || (retries >= connection.maxRetries && !isStillRunning);
     if (isLast || !canRetry(call, outcome)) {
-      const fields = isChargeUnknown ? { ...outcome, ...describeUncertainty(call, outcome) } : describeCharge(outcome);
+      const fields = {
+        ...outcome,
+        ...(isChargeUnknown ? describeUncertainty(call, outcome) : describeCharge(call, outcome)),
+      };
       throw createError({ ...fields, idempotencyKey: call.idempotencyKey });
     }
     if (!isStillRunning) retries += 1;
-    await sleep(delayMs, call.signal);
+    await clock.sleep(delayMs, call.signal);
   }
 }
 
@@ -104,9 +120,9 @@ async function observe(
   run: () => Promise<ApiResponse | ErrorFields>,
 ): Promise<ApiResponse | ErrorFields> {
   notify(onRequest, event);
-  const startMs = performance.now();
+  const startMs = clock.nowMs();
   const outcome = await run();
-  const durationMs = performance.now() - startMs;
+  const durationMs = clock.nowMs() - startMs;
   const result =
     "headers" in outcome
       ? { status: outcome.status, requestId: outcome.headers.get("request-id") ?? undefined, code: undefined }
@@ -127,7 +143,7 @@ async function attempt(connection: Connection, call: Call, timeoutMs: number): P
   call.signal?.throwIfAborted();
   const controller = new AbortController();
   const abort = () => controller.abort();
-  const timer = setTimeout(abort, timeoutMs);
+  const stopTimer = clock.startTimer(timeoutMs, abort);
   call.signal?.addEventListener("abort", abort);
   try {
     const response = await connection.fetch(connection.baseUrl + call.path, {
@@ -149,7 +165,7 @@ async function attempt(connection: Connection, call: Call, timeoutMs: number): P
     }
     return noResponse("connection_closed", `The connection to ${baseUrl} closed before a response arrived.`, { cause });
   } finally {
-    clearTimeout(timer);
+    stopTimer();
     call.signal?.removeEventListener("abort", abort);
   }
 }
@@ -161,6 +177,7 @@ function buildHeaders({ apiKey, userAgent }: Connection, call: Call): Record<str
     ...(userAgent === undefined ? {} : { "user-agent": userAgent }),
     ...(call.body === undefined ? {} : { "content-type": "application/json" }),
     ...(call.idempotencyKey === undefined ? {} : { "idempotency-key": call.idempotencyKey }),
+    ...(call.waitSeconds === undefined ? {} : { prefer: `wait=${call.waitSeconds}` }),
     ...call.headers,
   };
 }
@@ -194,9 +211,9 @@ function noResponse(code: ErrorFields["code"], detail: string, more: Partial<Err
   return { code, detail, retryable: true, charged: "unknown", problem: undefined, ...more };
 }
 
-/** For a call that never reached the server. Error responses describe the charge themselves. */
-function describeCharge(failure: ErrorFields): ErrorFields {
-  return failure.problem ? failure : { ...failure, detail: `${failure.detail} You were not charged.` };
+/** For a search that never reached the server. Error responses describe the charge themselves. */
+function describeCharge(call: Call, { detail, problem }: ErrorFields): Pick<ErrorFields, "detail"> {
+  return { detail: call.mayCharge && !problem ? `${detail} You were not charged.` : detail };
 }
 
 /** For a call with an attempt that got no response: what may have happened, and how to find out. */
@@ -206,7 +223,7 @@ function describeUncertainty(call: Call, { detail }: ErrorFields): Pick<ErrorFie
     return { detail: `${detail} You may have been charged. ${next}`, charged: "unknown" };
   }
   const next = call.method === "GET" ? "" : " The change may have been made. Check before you repeat it.";
-  return { detail: `${detail} You were not charged.${next}`, charged: false };
+  return { detail: `${detail}${next}`, charged: false };
 }
 
 const connectFailure = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ConnectionRefused|bad port|client error \(Connect\)/;
@@ -237,18 +254,4 @@ function parseRetryAfter(header: string | null): number | undefined {
   if (header === null) return undefined;
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1_000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
-}
-
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const finish = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", finish);
-      if (signal?.aborted) reject(signal.reason as Error);
-      else resolve();
-    };
-    const timer = setTimeout(finish, ms);
-    signal?.addEventListener("abort", finish);
-    if (signal?.aborted) finish();
-  });
 }

@@ -39,39 +39,6 @@ async function sentBy(create: (fetch: (url: unknown, init?: RequestInit) => Prom
   return sent;
 }
 
-test("the key and the base URL are read from the environment", async () => {
-  const sent = await sentBy((fetch) => new Pennyblack({ fetch }));
-  assert.equal(sent?.url, "http://environment.test/v1/wallet");
-  assert.equal(sent?.headers.get("authorization"), "Bearer pb_test_environment");
-});
-
-test("options take precedence over the environment", async () => {
-  const sent = await sentBy((fetch) => new Pennyblack({ apiKey: "pb_test_own", baseUrl: "http://own.test", fetch }));
-  assert.equal(sent?.url, "http://own.test/v1/wallet");
-  assert.equal(sent?.headers.get("authorization"), "Bearer pb_test_own");
-});
-
-test("a missing setting is an error that names the option and the variable", () => {
-  for (const [index, option] of (["apiKey", "baseUrl"] as const).entries()) {
-    const variable = names[index] ?? "";
-    const value = process.env[variable];
-    Reflect.deleteProperty(process.env, variable);
-    const message = `${option} is missing. Pass it to new Pennyblack({ ${option} }), or set ${variable}.`;
-    assert.throws(() => new Pennyblack(), new TypeError(message));
-    process.env[variable] = value;
-  }
-});
-
-test("an undefined option is an error, because the environment may have the key of another wallet", () => {
-  assert.throws(
-    () => new Pennyblack({ apiKey: process.env["NOT_SET"] }),
-    new TypeError(
-      "apiKey is undefined. Pass a value to new Pennyblack({ apiKey }), or omit apiKey and set PENNYBLACK_API_KEY.",
-    ),
-  );
-  assert.throws(() => new Pennyblack({ baseUrl: "" }), /^TypeError: baseUrl is empty\./);
-});
-
 test("works without process, and without permission to read the environment", () => {
   const options = { apiKey: "pb_test_key", baseUrl: "http://api.test" };
   const forbidden = {

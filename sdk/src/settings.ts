@@ -1,5 +1,7 @@
 // Settings from the environment and the runtime. Browsers and some edge runtimes have no `process`.
 
+import { check, isText } from "./check-options.ts";
+
 /** The version in package.json. */
 const version = "0.0.0";
 
@@ -12,22 +14,38 @@ function findProcess(): RuntimeProcess | undefined {
   return (globalThis as { process?: RuntimeProcess }).process;
 }
 
-/** Returns an option, or the environment variable if the option is omitted. */
-export function readSetting<Name extends string>(
-  name: Name,
-  options: Partial<Record<Name, string | undefined>>,
-  variable: string,
-): string {
+interface Settings {
+  apiKey?: string | undefined;
+  baseUrl?: string | undefined;
+}
+
+export function readApiKey(options: Settings): string {
+  const apiKey = readSetting("apiKey", options, "PENNYBLACK_API_KEY");
+  check(isText(apiKey, /^[\x21-\x7e]+$/), "apiKey must have no spaces, line breaks or characters beyond ASCII.");
+  return apiKey;
+}
+
+/** Without a slash at the end. */
+export function readBaseUrl(options: Settings): string {
+  const text = readSetting("baseUrl", options, "PENNYBLACK_URL");
+  const isUrl = isText(text, /^https?:\/\//i) && URL.canParse(text);
+  check(isUrl, "baseUrl must be a URL that starts with https:// or http://.");
+  const { origin, pathname } = new URL(text);
+  return origin + pathname.replace(/\/+$/, "");
+}
+
+/** Returns an option, or the environment variable if the option is omitted. An empty variable is not set. */
+function readSetting(name: keyof Settings, options: Settings, variable: string): string {
   if (!(name in options)) {
     const value = readEnvironment(variable);
     if (value) return value;
-    throw new TypeError(`${name} is missing. Pass it to new Pennyblack({ ${name} }), or set ${variable}.`);
+    throw new TypeError(`${name} is missing. Pass it to the client, or set ${variable}.`);
   }
   // An option without a value usually comes from an unset variable. The default could be the key of another wallet.
-  if (options[name]) return options[name];
-  throw new TypeError(
-    `${name} is ${options[name] === "" ? "empty" : "undefined"}. Pass a value to new Pennyblack({ ${name} }), or omit ${name} and set ${variable}.`,
-  );
+  const value: unknown = options[name];
+  if (typeof value === "string" && value !== "") return value;
+  const received = value === "" ? "empty" : String(value);
+  throw new TypeError(`${name} is ${received}. Pass a value, or omit ${name} and set ${variable}.`);
 }
 
 function readEnvironment(variable: string): string | undefined {

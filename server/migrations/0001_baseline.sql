@@ -171,6 +171,8 @@ create table pb.budgets (
   constraint end_user_limit_with_period check (period is not null or not per_end_user)
 );
 
+create index archived_budgets on pb.budgets (archived_at) where archived_at is not null;
+
 -- The budgets that a key spends from. A key and its rotated successors share them.
 create table pb.key_limits (
   id uuid primary key,
@@ -220,6 +222,9 @@ create table pb.budget_windows (
 -- Lists a wallet's runs, newest first. A search changes none of these columns, so its update stays HOT.
 create index runs_by_age on pb.budget_windows (wallet_id, opened_at desc, id desc)
   where budget_id is null and mode = 'live';
+
+-- For the deletion of windows that have ended. A search changes no window's end, so its update stays HOT.
+create index windows_by_end on pb.budget_windows (resets_at);
 
 -- A window while pb.hold decides a batch: `id` is NULL until an item opens it, `max_micros` of a run as well. `taken_micros` is
 -- the amount spent including the items that were accepted.
@@ -322,7 +327,9 @@ create index connected_apps_by_wallet on pb.connected_apps (wallet_id);
 -- A search and its hold. The id is the Request-Id that the caller received. Category and outcome are words from our own
 -- lists; the query is not stored. `end_user` is the id that the caller sent in Search-For as it is stored: a keyed hash that
 -- starts with ~, or the id itself if the owner chose so. Its length is checked before the hold. `window_ids` are the windows
--- that the search was counted in, or NULL. They have no foreign key, because windows are replaced and deleted.
+-- that the search was counted in, or NULL. They have no foreign key, because windows are replaced and deleted. The milliseconds
+-- are those of the server until it sent the capture or release; NULL if it sent none. `upstreams` has what was queried, in
+-- order, such as 'brave:timeout,exa': a name alone has answered. Only operators see it.
 create table pb.searches (
   price_micros bigint not null,
   held_at timestamptz not null,
@@ -338,11 +345,17 @@ create table pb.searches (
   category text,
   outcome text,
   end_user text,
+  auth_ms smallint,
+  hold_ms smallint,
+  upstream_ms smallint,
+  rank_ms smallint,
+  upstreams text,
   -- The literal is pb.price_micros(), which PostgreSQL would inline again for every statement. A test compares them.
   constraint live_searches_cost_the_price check (price_micros = case mode when 'live' then 10000 else 0 end),
   constraint settled_when_not_pending check ((settled_at is null) = (state = 'pending')),
   constraint category_length check (length(category) <= 32),
-  constraint outcome_length check (length(outcome) <= 64)
+  constraint outcome_length check (length(outcome) <= 64),
+  constraint upstreams_length check (length(upstreams) <= 512)
 ) partition by range (id);
 
 -- Holds arrive in time order, so a BRIN index finds the last minutes at almost no cost. A partial b-tree on pending
@@ -383,7 +396,8 @@ create index refunds_by_search on pb.transfers (search_id) where kind = 'refund'
 create index transfers_but_captures on pb.transfers (wallet_id, id desc) where kind <> 'capture';
 
 -- Idempotency claims. A claim without an answer is a search in flight. The answer is compressed and encrypted with a
--- key derived from the caller's Idempotency-Key, of which only an HMAC is stored.
+-- key derived from the caller's Idempotency-Key, of which only an HMAC is stored. It takes up to ten times the space of its
+-- claim; the fillfactor reserves that on the page, so that storing it is a HOT update.
 create table pb.idempotency (
   wallet_id uuid not null,
   mode pb.key_mode not null,
@@ -396,7 +410,10 @@ create table pb.idempotency (
     constraint secret_version_is_one_byte check (secret_version between 1 and 255),
   -- The mode is last, so that a look-up without the mode still finds one row.
   primary key (wallet_id, key_hmac, mode)
-) with (fillfactor = 70);
+) with (fillfactor = 10);
+
+-- Encrypted bytes cannot be compressed again.
+alter table pb.idempotency alter column answer set storage external;
 
 create index idempotency_by_age on pb.idempotency using brin (claimed_at)
   with (pages_per_range = 16, autosummarize = on);
@@ -688,6 +705,27 @@ create table pb.upstream_hours (
   primary key (hour, provider, outcome, up_to_ms)
 ) with (fillfactor = 50);
 
+-- Refusals and replays of the last 7 days: requests that never had a hold. The id is the request id, which contains the time
+-- of the request. Servers store a limited number of them; pb.usage_hours counts all of them. Never the query.
+create table pb.unheld_requests (
+  id uuid primary key,
+  wallet_id uuid not null,
+  key_id uuid not null,
+  mode pb.key_mode not null check (mode <> 'mgmt'),
+  outcome text not null check (length(outcome) between 1 and 64),
+  run text check (length(run) <= 128),
+  end_user text check (length(end_user) <= 64),
+  transport text not null check (transport in ('http', 'compat', 'mcp', 'playground'))
+) partition by range (id);
+
+create index unheld_requests_by_wallet on pb.unheld_requests (wallet_id, id desc);
+
+-- Hours in which some refusals and replays may be missing from the counts: a server had too many different ones to count
+-- them, or was killed before it wrote them.
+create table pb.incomplete_hours (
+  hour timestamptz primary key check (extract(epoch from hour)::bigint % 3600 = 0)
+);
+
 -- The last batch that each server process wrote, so that a batch sent twice counts once.
 create table pb.tally_writers (
   id uuid primary key,
@@ -821,25 +859,75 @@ create index pending_emails_by_invitation on pb.pending_emails (invitation_id);
 
 -- Operators.
 
-create table pb.audit_log (
+-- What can be changed or done, as <subject>.<verb>. Owners see the acts that concern their account; the others are for operators.
+create table pb.acts (
+  act text primary key check (act ~ '^[a-z_]+\.[a-z_]+$'),
+  visibility text not null check (visibility in ('operator', 'owner'))
+);
+
+insert into pb.acts (act, visibility) values
+  ('account.create', 'owner'), ('account.delete', 'owner'), ('account.view', 'operator'),
+  ('adjustment.approve', 'owner'), ('adjustment.reject', 'owner'), ('adjustment.request', 'owner'),
+  ('alerts.change', 'owner'),
+  ('approval_limit.change', 'operator'),
+  ('app.allow', 'owner'), ('app.connect', 'owner'), ('app.disconnect', 'owner'),
+  ('app_settings.change', 'owner'), ('app_settings.delete', 'owner'),
+  ('auto_top_up.delete', 'owner'), ('auto_top_up.set', 'owner'), ('auto_top_up.stop', 'owner'),
+  ('cell.name', 'operator'),
+  ('database.accept', 'operator'), ('database.migrate', 'operator'),
+  ('end_user_settings.change', 'owner'),
+  ('invitation.create', 'owner'), ('invitation.revoke', 'owner'),
+  ('key.change', 'owner'), ('key.create', 'owner'), ('key.revoke', 'owner'), ('key.rotate', 'owner'),
+  ('member.change', 'owner'), ('member.join', 'owner'), ('member.remove', 'owner'),
+  ('month.close', 'operator'),
+  ('notice.close', 'operator'),
+  ('search.refund', 'owner'),
+  ('secret.reseal', 'operator'), ('secret.use', 'operator'),
+  ('session.end_all', 'owner'), ('session.start', 'owner'),
+  ('sign_in_link.create', 'operator'),
+  ('trial_terms.change', 'operator'),
+  ('wallet.create', 'owner'), ('wallet.resume', 'owner'), ('wallet.suspend', 'owner'),
+  ('webhook.change', 'owner'), ('webhook.create', 'owner'), ('webhook.delete', 'owner'), ('webhook.disable', 'owner'),
+  ('webhook.rotate_secret', 'owner');
+
+-- The list of changes: who changed what, when and why. Append-only and part of the digests of closed hours. pb.audit_log is a
+-- view of it. `subject` is the id of what was changed, and `before` and `after` have the values that differ. They contain no
+-- secret, and people only by id. Values can be names or addresses that an owner chose, so the deletion of the account erases
+-- them: the digests of closed hours cover `values_digest`, which is salted, instead of the values. See server/sql/changes.sql.
+create table pb.changes (
   id uuid primary key default gen_random_uuid(),
   number bigint generated always as identity unique,
   at timestamptz not null default clock_timestamp(),
-  operator text not null check (length(operator) between 1 and 255),
-  act text not null,
+  actor text not null check (actor in ('operator', 'person', 'key', 'system')),
+  operator text check (length(operator) between 1 and 255),
+  actor_id uuid,
+  act text not null references pb.acts,
+  subject text not null check (length(subject) between 1 and 255),
+  account_id uuid,
   wallet_id uuid,
-  target text not null check (length(target) between 1 and 255),
-  reason text not null check (length(reason) between 1 and 500),
-  outcome text not null,
-  details jsonb not null default '{}',
-  constraint known_acts check (act in (
-    'credit', 'top_up', 'refund', 'suspend', 'resume', 'revoke_key', 'create_wallet', 'delete_account', 'close_notice',
-    'adjust', 'approve_adjustment', 'reject_adjustment', 'close_month', 'accept_database'
-  ))
+  reason text check (length(reason) between 1 and 500),
+  outcome text not null check (outcome ~ '^[a-z_]{1,64}$'),
+  before jsonb,
+  after jsonb,
+  salt bytea,
+  values_digest bytea,
+  visibility text not null check (visibility in ('operator', 'owner')),
+  constraint operators_have_names check ((operator is not null) = (actor = 'operator')),
+  constraint people_and_keys_have_ids check ((actor_id is not null) = (actor in ('person', 'key'))),
+  constraint owners_see_their_account check (visibility = 'operator' or account_id is not null),
+  constraint values_are_salted check (
+    octet_length(salt) = 16 and octet_length(values_digest) = 32 or salt is null and before is null and after is null
+  ),
+  -- Full keys and the signing secrets of webhooks. pb.without_secrets removes them.
+  constraint no_secrets check (
+    concat(before::text, after::text) !~ 'pb_(live|test|mgmt)_\w{30}|whsec_[0-9A-Za-z+/]{16}'
+  )
 );
 
-create index audit_by_wallet on pb.audit_log (wallet_id, number desc);
-create index audit_by_time on pb.audit_log (at);
+create index changes_by_account on pb.changes (account_id, number desc) where account_id is not null;
+create index changes_by_wallet on pb.changes (wallet_id, number desc) where wallet_id is not null;
+create index changes_by_operator on pb.changes (number desc) where operator is not null;
+create index changes_by_time on pb.changes (at);
 
 -- The chart of accounts. In a transfer, from_account is the debit side and to_account the credit side. The key is text,
 -- because a new value of an enum cannot be used in the transaction that adds it; a test compares the two lists.
@@ -986,7 +1074,7 @@ create table pb.window_checkpoints (
 ) with (fillfactor = 50);
 
 -- One row per closed hour, also for an hour without entries. The amounts are the sums over all wallets. `root` and
--- `signed` are filled in later, once. `records_digest` covers the audit log and the adjustments: see pb.records.
+-- `signed` are filled in later, once. `records_digest` covers the list of changes and the adjustments: see pb.records.
 create table pb.ledger_hours (
   hour timestamptz primary key check (extract(epoch from hour)::bigint % 3600 = 0),
   entries bigint not null check (entries >= 0),
@@ -1001,7 +1089,7 @@ create table pb.ledger_hours (
 );
 
 -- The worker builds a Merkle tree over the digests of each hour and signs its root with a key that the database does not
--- contain. See server/src/wallet/evidence.
+-- contain. See server/src/evidence.
 
 -- The hashes of an hour's tree, 32 bytes each. Level 0 has the leaves in the order of the wallet ids. The proof of one
 -- wallet reads one hash per level, so the values are stored uncompressed, which allows reading a part of them.
@@ -1127,9 +1215,11 @@ alter table pb.top_ups enable row level security;
 alter table pb.auto_top_ups enable row level security;
 alter table pb.end_user_settings enable row level security;
 alter table pb.usage_end_users enable row level security;
+alter table pb.unheld_requests enable row level security;
 alter table pb.usage_hours enable row level security;
 alter table pb.usage_days enable row level security;
 alter table pb.events enable row level security;
 alter table pb.event_throttles enable row level security;
 alter table pb.webhook_endpoints enable row level security;
 alter table pb.webhook_deliveries enable row level security;
+alter table pb.changes enable row level security;

@@ -184,9 +184,9 @@ begin
       adjustment_id := null;
     end;
   end if;
-  perform pb.record_audit(
-    p_operator, 'adjust', wallet_id, p_reference, p_reason, outcome,
-    jsonb_build_object('kind', p_kind, 'amount_micros', amount_micros, 'adjustment', adjustment_id)
+  perform pb.record_operator_act(
+    p_operator, p_reason, 'adjustment.request', p_reference, wallet_id, outcome,
+    p_after => jsonb_build_object('kind', p_kind, 'amount', pb.usd(amount_micros), 'adjustment', adjustment_id)
   );
   return next;
 end
@@ -259,9 +259,10 @@ begin
       result := sqlerrm;
     end;
   end if;
-  perform pb.record_audit(
-    p_operator, case when is_approved then 'approve' else 'reject' end || '_adjustment', a.wallet_id, a.reference,
-    p_reason, result, jsonb_build_object('kind', a.kind, 'amount_micros', a.amount_micros, 'adjustment', a.id)
+  perform pb.record_operator_act(
+    p_operator, p_reason, case when is_approved then 'adjustment.approve' else 'adjustment.reject' end, a.reference,
+    a.wallet_id, result,
+    p_after => jsonb_build_object('kind', a.kind, 'amount', pb.usd(a.amount_micros), 'adjustment', a.id)
   );
   return result;
 end
@@ -338,7 +339,7 @@ begin
     )
     from pb.trial_balance(p_month) t;
   end if;
-  perform pb.record_audit(p_operator, 'close_month', null, to_char(p_month, 'YYYY-MM'), p_reason, result);
+  perform pb.record_operator_act(p_operator, p_reason, 'month.close', to_char(p_month, 'YYYY-MM'), p_outcome => result);
   return result;
 end
 $$;

@@ -137,13 +137,22 @@ begin
   update pb.invitations f set accepted_at = clock_timestamp()
   where f.digest = p_token and f.accepted_at is null and f.expires_at > clock_timestamp()
   returning f.* into i;
-  if found then
-    return query
-    insert into pb.members as m (account_id, person_id, role)
-    values (i.account_id, pb.find_or_create_person(i.email, p_name), i.role)
-    on conflict on constraint members_pkey do update set role = m.role
-    returning m.account_id, m.person_id, m.role;
+  if not found then
+    return;
   end if;
+  account_id := i.account_id;
+  person_id := pb.find_or_create_person(i.email, p_name);
+  insert into pb.members as m (account_id, person_id, role) values (i.account_id, accept_invitation.person_id, i.role)
+  on conflict on constraint members_pkey do nothing;
+  if found then
+    perform pb.record_person_change(
+      person_id, account_id, 'member.join', person_id::text,
+      p_after => jsonb_build_object('role', i.role, 'invitation', i.id)
+    );
+  end if;
+  select m.role into role from pb.members m
+  where m.account_id = i.account_id and m.person_id = accept_invitation.person_id;
+  return next;
 end
 $$;
 
@@ -200,6 +209,7 @@ begin
   update pb.top_ups t set checkout_url = null, receipt_url = null where t.wallet_id = any (own_wallets);
   -- Not before a payment that was booked earlier.
   update pb.accounts a set deleted_at = pb.entry_time(), name = '' where a.id = p_account;
+  update pb.changes c set before = null, after = null, salt = null where c.account_id = p_account and c.salt is not null;
   delete from pb.invitations i where i.account_id = p_account;
   with gone as (delete from pb.members m where m.account_id = p_account returning m.person_id)
   select array_agg(g.person_id) into former_members from gone g;

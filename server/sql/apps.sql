@@ -11,15 +11,20 @@
 
 -- Deletes apps and revokes their keys. The caller has locked the wallets. A key gets another digest, because the app would get
 -- the same one if it connected again.
-create or replace function pb.delete_apps(p_keys uuid[]) returns void
-language sql volatile set search_path = pg_catalog, pg_temp
-begin atomic
+create or replace function pb.delete_apps(p_keys uuid[], p_reason text default null) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pb.record_system_change(
+    k.wallet_id, 'app.disconnect', k.id::text, p_reason, jsonb_build_object('name', k.name)
+  )
+  from pb.keys k where k.id = any (p_keys) and k.revoked_at is null;
   delete from pb.connected_apps a where a.key_id = any (p_keys);
   update pb.keys k
   set digest = sha256(uuid_send(gen_random_uuid())), revoked_at = coalesce(k.revoked_at, clock_timestamp()),
     revoked_reason = case when k.revoked_at is null then 'owner' else k.revoked_reason end
   where k.id = any (p_keys);
-end;
+end
+$$;
 
 -- A person who leaves an account or becomes a viewer loses the apps that spend from its wallets.
 create or replace function pb.delete_member_apps() returns trigger
@@ -34,7 +39,7 @@ begin
     perform pb.lock_wallets(own_wallets);
     perform pb.delete_apps(array(
       select a.key_id from pb.connected_apps a where a.person_id = old.person_id and a.wallet_id = any (own_wallets)
-    ));
+    ), 'membership changed');
   end if;
   delete from pb.app_settings s where s.person_id = old.person_id and s.wallet_id = any (own_wallets);
   return null;
@@ -64,7 +69,9 @@ begin
   select array_agg(g.person_id) into replaced from gone g;
   if replaced is not null then
     perform pb.lock_wallets(array(select a.wallet_id from pb.connected_apps a where a.person_id = any (replaced)));
-    perform pb.delete_apps(array(select a.key_id from pb.connected_apps a where a.person_id = any (replaced)));
+    perform pb.delete_apps(
+      array(select a.key_id from pb.connected_apps a where a.person_id = any (replaced)), 'another person signed in'
+    );
   end if;
   insert into pb.identities as i (issuer, subject, person_id) values (p_issuer, p_subject, v_person)
   on conflict (issuer, subject) do update set person_id = excluded.person_id;
@@ -113,6 +120,10 @@ begin
     pb.save_key_limits(s.wallet_id, null, 'live', jsonb_build_object('day', s.day_limit_micros)));
   insert into pb.connected_apps (key_id, wallet_id, person_id, client_id)
   values (new_key, s.wallet_id, v_person, p_client);
+  perform pb.record_person_change(
+    v_person, null, 'app.connect', new_key::text, p_wallet => s.wallet_id,
+    p_after => jsonb_build_object('name', p_name, 'budget_day', pb.usd(s.day_limit_micros))
+  );
   return 'connected';
 end
 $$;
@@ -159,15 +170,28 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   s pb.sessions := pb.lock_app_wallet(p_session, p_wallet);
   refusal text := pb.check_manager(s.id, day_micros is not null);
+  day_before bigint;
 begin
   if refusal is not null then
     return refusal;
-  elsif day_micros is null then
+  end if;
+  select f.day_limit_micros into day_before from pb.app_settings f
+  where f.person_id = s.person_id and f.wallet_id = p_wallet;
+  if day_micros is null then
     delete from pb.app_settings f where f.person_id = s.person_id and f.wallet_id = p_wallet;
+    if found then
+      perform pb.record_own_change(
+        s.id, 'app_settings.delete', s.person_id::text, jsonb_build_object('budget_day', pb.usd(day_before))
+      );
+    end if;
   else
     insert into pb.app_settings as f (person_id, wallet_id, day_limit_micros)
     values (s.person_id, p_wallet, day_micros)
     on conflict (person_id) do update set wallet_id = excluded.wallet_id, day_limit_micros = excluded.day_limit_micros;
+    perform pb.record_own_change(
+      s.id, 'app_settings.change', s.person_id::text, jsonb_build_object('budget_day', pb.usd(day_before)),
+      jsonb_build_object('budget_day', pb.usd(day_micros))
+    );
   end if;
   return 'done';
 end
@@ -189,6 +213,7 @@ begin
     return 'not_found';
   end if;
   perform pb.delete_apps(array[p_key]);
+  perform pb.record_own_change(s.id, 'app.allow', p_key::text);
   return 'done';
 end
 $$;

@@ -59,9 +59,9 @@ begin
       adjustment_id := null;
     end;
   end if;
-  perform pb.record_audit(
-    p_operator, 'adjust', p_wallet, own_reference, p_reason, outcome,
-    jsonb_build_object('kind', p_kind, 'amount_micros', amount_micros, 'adjustment', adjustment_id,
+  perform pb.record_operator_act(
+    p_operator, p_reason, 'adjustment.request', own_reference, p_wallet, outcome,
+    p_after => jsonb_build_object('kind', p_kind, 'amount', pb.usd(amount_micros), 'adjustment', adjustment_id,
       'source', p_source, 'target', p_target, 'target_wallet', p_target_wallet)
   );
   return next;

@@ -56,13 +56,26 @@ end;
 
 -- A token for a link that an operator hands to a known or invited person, valid for up to a day. False if the address is
 -- unknown.
-create or replace function pb.create_sign_in_token(p_email text, p_token bytea, ttl_minutes integer) returns boolean
+create or replace function pb.create_sign_in_token(
+  p_operator text, p_reason text, p_email text, p_token bytea, ttl_minutes integer
+) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  v_subject uuid := coalesce(
+    (select p.id from pb.people p where p.email = p_email),
+    (
+      select i.id from pb.invitations i
+      where i.email = p_email and i.accepted_at is null and i.expires_at > clock_timestamp() limit 1
+    )
+  );
 begin
+  if v_subject is null then
+    return false;
+  end if;
   insert into pb.sign_in_tokens (digest, email, may_sign_up, expires_at)
-  select p_token, p_email, false, clock_timestamp() + make_interval(mins => least(ttl_minutes, 1440))
-  where exists (select from pb.people p where p.email = p_email) or pb.is_invited(p_email);
-  return found;
+  values (p_token, p_email, false, clock_timestamp() + make_interval(mins => least(ttl_minutes, 1440)));
+  perform pb.record_operator_act(p_operator, p_reason, 'sign_in_link.create', v_subject::text);
+  return true;
 end
 $$;
 
@@ -82,6 +95,8 @@ begin
     delete from pb.sessions s where s.digest = old_session;
     insert into pb.sessions (digest, person_id, authenticated_at)
     values (new_session, v_person, least(proven_at, clock_timestamp()));
+    perform pb.record_person_change(v_person, m.account_id, 'session.start', v_person::text)
+    from pb.members m where m.person_id = v_person;
   end if;
   return v_person;
 end
@@ -159,11 +174,15 @@ begin atomic
 end;
 
 create or replace function pb.end_all_sessions(p_session bytea) returns void
-language sql volatile security definer set search_path = pg_catalog, pg_temp
-begin atomic
-  delete from pb.sessions s
-  where s.person_id = (select o.person_id from pb.sessions o where o.digest = p_session and pb.is_live(o));
-end;
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  v_person uuid := (select s.person_id from pb.sessions s where s.digest = p_session and pb.is_live(s));
+begin
+  delete from pb.sessions s where s.person_id = v_person;
+  perform pb.record_person_change(v_person, m.account_id, 'session.end_all', v_person::text)
+  from pb.members m where m.person_id = v_person;
+end
+$$;
 
 -- The live session of a token. Updates seen_at at most once a minute and never waits for another request doing so.
 create or replace function pb.find_session(p_session bytea) returns pb.sessions
@@ -240,15 +259,19 @@ begin
   elsif (select count(*) from pb.members m where m.person_id = s.person_id and m.role = 'owner') >= 10 then
     return 'too_many';
   end if;
-  perform pb.sign_up(v_email, p_person_name, p_account_name, p_wallet, trial_address, trial_transfer);
+  perform pb.record_person_change(
+    s.person_id, a.account_id, 'account.create', a.account_id::text,
+    p_after => jsonb_build_object('name', p_account_name, 'trial', a.trial), p_wallet => p_wallet
+  )
+  from pb.sign_up(v_email, p_person_name, p_account_name, p_wallet, trial_address, trial_transfer) a;
   return 'done';
 end
 $$;
 
--- Why this session may not change the team, and the account whose team it is. The account, the session and the
+-- Why this session may not change the team, the account whose team it is, and the person. The account, the session and the
 -- membership stay locked until the caller commits.
 create or replace function pb.check_team_change(
-  p_session bytea, p_wallet uuid, needs_fresh boolean, out refusal text, out team_account uuid
+  p_session bytea, p_wallet uuid, needs_fresh boolean, out refusal text, out team_account uuid, out actor_person uuid
 )
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -259,6 +282,7 @@ begin
   from pb.wallets w join pb.accounts a on a.id = w.account_id
   where w.id = p_wallet and a.deleted_at is null for no key update of a;
   select * into s from pb.sessions f where f.digest = p_session for key share;
+  actor_person := s.person_id;
   select m.role into v_role
   from pb.members m where m.account_id = team_account and m.person_id = s.person_id for share;
   refusal := case
@@ -309,8 +333,10 @@ create or replace function pb.invite_to_team(
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_account uuid;
+  v_actor uuid;
 begin
-  select r.refusal, r.team_account into outcome, v_account from pb.check_team_change(p_session, p_wallet, true) r;
+  select r.refusal, r.team_account, r.actor_person into outcome, v_account, v_actor
+  from pb.check_team_change(p_session, p_wallet, true) r;
   if outcome is null and (
     select count(*) from pb.invitations i
     where i.account_id = v_account and i.accepted_at is null and i.expires_at > clock_timestamp()
@@ -323,6 +349,9 @@ begin
     if p_email_id is not null then
       insert into pb.pending_emails (id, invitation_id, sealed) values (p_email_id, id, p_sealed);
     end if;
+    perform pb.record_person_change(
+      v_actor, v_account, 'invitation.create', id::text, p_after => jsonb_build_object('role', p_role)
+    );
   end if;
   return next;
 end
@@ -338,7 +367,11 @@ begin
   end if;
   delete from pb.invitations i
   where i.id = p_invitation and i.account_id = r.team_account and i.accepted_at is null;
-  return case when found then 'done' else 'not_found' end;
+  if not found then
+    return 'not_found';
+  end if;
+  perform pb.record_person_change(r.actor_person, r.team_account, 'invitation.revoke', p_invitation::text);
+  return 'done';
 end
 $$;
 
@@ -347,7 +380,20 @@ returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   r record := pb.check_team_change(p_session, p_wallet, true);
+  old_role pb.member_role;
+  result text;
 begin
-  return coalesce(r.refusal, pb.change_member(r.team_account, p_person, new_role));
+  if r.refusal is not null then
+    return r.refusal;
+  end if;
+  select m.role into old_role from pb.members m where m.account_id = r.team_account and m.person_id = p_person;
+  result := pb.change_member(r.team_account, p_person, new_role);
+  if result = 'done' then
+    perform pb.record_person_change(
+      r.actor_person, r.team_account, case when new_role is null then 'member.remove' else 'member.change' end, p_person::text,
+      jsonb_build_object('role', old_role), case when new_role is not null then jsonb_build_object('role', new_role) end
+    );
+  end if;
+  return result;
 end
 $$;

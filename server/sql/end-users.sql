@@ -17,14 +17,25 @@ end
 $$;
 
 -- Chooses whether later searches store the ids themselves. p_sealed_key: see pb.create_end_user_key.
-create or replace function pb.set_end_user_ids(p_stores_plain_ids boolean, p_sealed_key bytea) returns boolean
+create or replace function pb.set_end_user_ids(
+  p_actor uuid, p_stores_plain_ids boolean, p_sealed_key bytea
+) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  was_plain boolean;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
+  was_plain := coalesce(
+    (select e.stores_plain_ids from pb.end_user_settings e where e.wallet_id = pb.own_wallet()), false
+  );
   insert into pb.end_user_settings (wallet_id, sealed_key, stores_plain_ids)
   values (pb.own_wallet(), p_sealed_key, p_stores_plain_ids)
   on conflict (wallet_id) do update set stores_plain_ids = excluded.stores_plain_ids;
   update pb.keys k set changed_at = clock_timestamp() where k.wallet_id = pb.own_wallet();
+  perform pb.record_own_change(
+    p_actor, 'end_user_settings.change', pb.own_wallet()::text,
+    jsonb_build_object('stores_plain_ids', was_plain), jsonb_build_object('stores_plain_ids', p_stores_plain_ids)
+  );
   return true;
 end
 $$;

@@ -20,10 +20,10 @@
 --
 -- Three paths, from fast to slow. Below full load most batches hold a single search, and per-statement overhead
 -- dominates.
---   1. One new search without Idempotency-Key or run: takes the money first, then checks the key, and returns the money
---      if the key may not spend.
---   2. A batch of new searches without Idempotency-Keys, runs and limits that all succeed: one statement.
---   3. Everything else: pb.hold_each.
+--   1. One new live search without run or limits (pb.hold_one): takes the money first, then checks the key and the
+--      Idempotency-Key, and returns the money if the search may not be held.
+--   2. The wallets of a batch whose searches are all new, have no run or limits, and are certain to be held (pb.hold_plain).
+--   3. All searches of the other wallets, decided one by one (pb.hold_each).
 --
 -- A server generates search ids itself and knows which ones it sends again. Only then (sent_before) are existing
 -- searches looked up, because that query locks every partition. If an id that is declared new exists, the primary key
@@ -38,8 +38,9 @@
 -- running it. Conditions of a key other than its id are outside of a subquery with OFFSET 0, because the planner may use them
 -- to choose another index and scan all keys of a wallet.
 
--- The facts about each item, by wallet and in order of arrival, without those of skipped wallets. OFFSET 0 forces an index look-up per item. With statistics of
--- an empty table, a plain join reads the whole table for every item, and the plan stays after the table has grown.
+-- The facts about each item, by wallet and in order of arrival, without items that have no wallet: they were skipped or are
+-- held already. OFFSET 0 forces an index look-up per item. With statistics of an empty table, a plain join reads the whole
+-- table for every item, and the plan stays after the table has grown.
 create or replace function pb.read_hold_facts(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[],
   sent_before boolean, now_at timestamptz
@@ -233,16 +234,12 @@ begin
   end if;
 
   if idempotency_hmacs is not null then
-    -- A conflict is a claim older than a day, whose answer is no longer guaranteed.
     insert into pb.idempotency
       (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, secret_version)
     select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at, coalesce(a.secret_version, 1)
     from unnest(wallet_ids, held_modes, idempotency_hmacs, fingerprints, search_ids, secret_versions)
       as a (wallet_id, mode, hmac, fingerprint, search_id, secret_version)
-    where a.mode is not null and a.hmac is not null
-    on conflict (wallet_id, mode, key_hmac) do update
-    set fingerprint = excluded.fingerprint, search_id = excluded.search_id, claimed_at = excluded.claimed_at,
-        answer = null, secret_version = excluded.secret_version;
+    where a.mode is not null and a.hmac is not null;
   end if;
 
   insert into pb.searches
@@ -320,6 +317,9 @@ begin
     end if;
     return next;
   end loop;
+  if idempotency_hmacs is not null then
+    perform pb.delete_old_claims(wallet_ids, idempotency_hmacs, held_modes, now_at);
+  end if;
   perform pb.write_holds(
     search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, secret_versions, end_users, held_modes,
     held_windows, spending, now_at
@@ -327,10 +327,11 @@ begin
 end
 $$;
 
--- One new search without Idempotency-Key, run or limits. Takes the money first, which locks the wallet, and returns it if the key
--- may not spend. Returns the balance, or NULL if the search is not held.
+-- One new live search without run or limits. Takes the money first, which locks the wallet, and returns it if the key may not
+-- spend or the Idempotency-Key is claimed. Returns the balance, or NULL if the search is not held.
 create or replace function pb.hold_one(
-  p_search uuid, p_wallet uuid, p_key uuid, p_category text, p_end_user text, skip_locked boolean
+  p_search uuid, p_wallet uuid, p_key uuid, p_hmac bytea, p_fingerprint bytea, p_secret_version smallint, p_category text,
+  p_end_user text, skip_locked boolean
 ) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -348,55 +349,87 @@ begin
   if not found then
     return null;
   end if;
-  -- The wallet is locked now, so the key is read in its final state.
+  -- The wallet is locked now, so key and claim are read in their final state.
   now_at := clock_timestamp();
   insert into pb.searches
-    (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category, end_user)
-  select p_search, k.wallet_id, k.id, 'live', pb.price_micros(), 'pending', now_at, now_at + interval '60 seconds',
+    (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, idempotency_hmac, category, end_user)
+  select p_search, k.wallet_id, k.id, 'live', pb.price_micros(), 'pending', now_at, now_at + interval '60 seconds', p_hmac,
     p_category, p_end_user
   from (select * from pb.keys f where f.id = p_key offset 0) k
   where k.wallet_id = p_wallet and k.mode = 'live'
     and k.revoked_at is null and k.limits_id is null and (k.expires_at is null or k.expires_at > now_at)
-    and p_search between pb.uuid_floor(now_at - interval '1 day') and pb.uuid_floor(now_at + interval '1 day');
-  if found then
-    return balance;
+    and p_search between pb.uuid_floor(now_at - interval '1 day') and pb.uuid_floor(now_at + interval '1 day')
+    and not exists (select from pb.idempotency c where c.wallet_id = p_wallet and c.key_hmac = p_hmac);
+  if not found then
+    update pb.wallets w set held_micros = w.held_micros - pb.price_micros() where w.id = p_wallet;
+    return null;
   end if;
-  update pb.wallets w set held_micros = w.held_micros - pb.price_micros() where w.id = p_wallet;
-  return null;
+  if p_hmac is not null then
+    insert into pb.idempotency (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, secret_version)
+    values (p_wallet, 'live', p_hmac, p_fingerprint, p_search, now_at, coalesce(p_secret_version, 1));
+  end if;
+  return balance;
 end
 $$;
 
--- The modes of a batch of new searches, if all of them can be held and none has an Idempotency-Key, a run or limits. Otherwise
--- NULL. The caller has locked the wallets.
-create or replace function pb.plain_modes(
-  search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], run_names text[], now_at timestamptz
+-- Holds the searches of wallets that need no decision: all their searches in the batch are new and have no run, limits or claimed
+-- Idempotency-Key, and the money suffices for all of them. Returns the mode of each search, NULL for those that are not held, or
+-- instead of an array if none is. The caller has locked the wallets.
+create or replace function pb.hold_plain(
+  search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[],
+  categories text[], now_at timestamptz, secret_versions smallint[], end_users text[]
 ) returns pb.key_mode[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   oldest_id uuid := pb.uuid_floor(now_at - interval '1 day');
   newest_id uuid := pb.uuid_floor(now_at + interval '1 day');
+  claimants uuid[] := '{}';
+  modes pb.key_mode[];
 begin
-  if coalesce(num_nonnulls(variadic idempotency_hmacs), 0) + coalesce(num_nonnulls(variadic run_names), 0) > 0 then
+  if num_nulls(variadic run_names) = 0 then
     return null;
   end if;
-  return (
-    with acceptable as (
+  if idempotency_hmacs is not null then
+    claimants := array(
+      select b.wallet_id from unnest(wallet_ids, idempotency_hmacs) as b (wallet_id, hmac)
+      cross join lateral (
+        select from pb.idempotency f where f.wallet_id = b.wallet_id and f.key_hmac = b.hmac offset 0
+      ) claim
+      union all
+      select b.wallet_id from unnest(wallet_ids, idempotency_hmacs) as b (wallet_id, hmac)
+      where b.hmac is not null group by b.wallet_id, b.hmac having count(*) > 1
+    );
+  end if;
+  modes := array(
+    select case
+      when bool_and(f.is_plain) over own
+        and count(*) filter (where f.mode = 'live') over own * pb.price_micros() <= f.available then f.mode
+    end
+    from (
       select b.item, b.wallet_id, k.mode,
-        w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros as available
-      from unnest(search_ids, wallet_ids, key_ids) with ordinality as b (search_id, wallet_id, key_id, item)
-      cross join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w
-      cross join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k
-      where k.wallet_id = b.wallet_id and w.suspended_at is null
-        and k.mode <> 'mgmt' and k.revoked_at is null and k.limits_id is null
-        and (k.expires_at is null or k.expires_at > now_at)
-        and b.search_id between oldest_id and newest_id
-    )
-    select array_agg(f.mode order by f.item) from acceptable f
-    having count(*) = cardinality(search_ids) and not exists (
-      select from acceptable g where g.mode = 'live'
-      group by g.wallet_id, g.available having count(*) * pb.price_micros() > g.available
-    )
+        w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros as available,
+        coalesce(
+          k.wallet_id = b.wallet_id and w.suspended_at is null and b.run_name is null and b.wallet_id <> all (claimants)
+            and k.mode <> 'mgmt' and k.revoked_at is null and k.limits_id is null
+            and (k.expires_at is null or k.expires_at > now_at) and b.search_id between oldest_id and newest_id,
+          false
+        ) as is_plain
+      from unnest(search_ids, wallet_ids, key_ids, run_names) with ordinality
+        as b (search_id, wallet_id, key_id, run_name, item)
+      left join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w on true
+      left join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k on true
+    ) f
+    window own as (partition by f.wallet_id)
+    order by f.item
   );
+  if num_nonnulls(variadic modes) = 0 then
+    return null;
+  end if;
+  perform pb.write_holds(
+    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, secret_versions, end_users, modes, null, null,
+    now_at
+  );
+  return modes;
 end
 $$;
 
@@ -417,14 +450,17 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 #variable_conflict use_column
 declare
   now_at timestamptz;
+  is_new boolean;
   modes pb.key_mode[];
 begin
-  perform pb.require_timeline(expected_timeline);
-  if lock_wait_ms is not null then
-    perform set_config('lock_timeout', lock_wait_ms::text, true);
-  end if;
-  if cardinality(search_ids) = 1 and not sent_before and idempotency_hmacs is null and run_names is null then
-    balance_micros := pb.hold_one(search_ids[1], wallet_ids[1], key_ids[1], categories[1], end_users[1], skip_locked);
+  perform pb.require_timeline(expected_timeline),
+    case when lock_wait_ms is not null then set_config('lock_timeout', lock_wait_ms::text, true) end;
+  is_new := not sent_before and other_claims is null;
+  if cardinality(search_ids) = 1 and is_new and run_names is null then
+    balance_micros := pb.hold_one(
+      search_ids[1], wallet_ids[1], key_ids[1], idempotency_hmacs[1], fingerprints[1], secret_versions[1], categories[1],
+      end_users[1], skip_locked
+    );
     if balance_micros is not null then
       item := 1;
       outcome := 'held';
@@ -434,36 +470,38 @@ begin
   end if;
   if skip_locked then
     wallet_ids := pb.skip_locked_wallets(wallet_ids);
-    return query
-      select b.item::integer, 'busy', null::bigint, null::bigint, null::bigint, null::bigint, null::timestamptz,
-        null::bytea, null::jsonb
-      from unnest(wallet_ids) with ordinality as b (wallet_id, item) where b.wallet_id is null;
   else
     perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
   end if;
   now_at := clock_timestamp();
-
-  if not sent_before then
-    modes := pb.plain_modes(search_ids, wallet_ids, key_ids, idempotency_hmacs, run_names, now_at);
-  end if;
-  if modes is null then
-    if idempotency_hmacs is not null then
-      select c.* into idempotency_hmacs, fingerprints, secret_versions
-      from pb.prepare_claims(
-        search_ids, wallet_ids, key_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
-      ) c;
-    end if;
-    return query select * from pb.hold_each(
-      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories,
-      sent_before, now_at, secret_versions, end_users
+  if is_new then
+    modes := pb.hold_plain(
+      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, categories, now_at, secret_versions, end_users
     );
-    return;
   end if;
-  perform pb.write_holds(search_ids, wallet_ids, key_ids, null, null, categories, null, end_users, modes, null, null, now_at);
-  return query
-    select b.item::integer, 'held', w.credited_micros - w.debited_micros, null::bigint, null::bigint, null::bigint,
-      null::timestamptz, null::bytea, null::jsonb
-    from unnest(wallet_ids) with ordinality as b (wallet_id, item)
-    cross join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w;
+  if modes is not null or skip_locked then
+    return query
+      select b.item::integer, case when b.wallet_id is null then 'busy' else 'held' end, w.credited_micros - w.debited_micros,
+        null::bigint, null::bigint, null::bigint, null::timestamptz, null::bytea, null::jsonb
+      from unnest(wallet_ids, modes) with ordinality as b (wallet_id, mode, item)
+      left join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w on true
+      where b.wallet_id is null or b.mode is not null;
+    if num_nulls(variadic modes) = 0 then
+      return;
+    end if;
+    wallet_ids := array(
+      select case when b.mode is null then b.wallet_id end
+      from unnest(wallet_ids, modes) with ordinality as b (wallet_id, mode, item) order by b.item
+    );
+  end if;
+  if idempotency_hmacs is not null then
+    select c.* into idempotency_hmacs, fingerprints, secret_versions from pb.prepare_claims(
+      search_ids, wallet_ids, key_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
+    ) c;
+  end if;
+  return query select * from pb.hold_each(
+    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories, sent_before,
+    now_at, secret_versions, end_users
+  );
 end
 $$;

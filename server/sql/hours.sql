@@ -45,17 +45,17 @@ begin atomic
   select to_char(p_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
 end;
 
--- What operators did and why, as lines for the digest of an hour: the audit log and decided adjustments. Text is hexadecimal,
--- so that a line has a fixed number of fields.
+-- The list of changes and decided adjustments, as lines for the digest of an hour. Text is hexadecimal, so that a line has a
+-- fixed number of fields.
 create or replace function pb.records(p_since timestamptz, p_until timestamptz) returns table (at timestamptz, line text)
 language sql stable set search_path = pg_catalog, pg_temp
 begin atomic
-  select a.at, concat_ws(
-    ' ', 'audit', a.number, a.id, pb.line_time(a.at), pb.line_text(a.operator), pb.line_text(a.act),
-    coalesce(a.wallet_id::text, '-'), pb.line_text(a.target), pb.line_text(a.reason), pb.line_text(a.outcome),
-    pb.line_text(a.details::text)
+  select c.at, concat_ws(
+    ' ', 'change', c.number, c.id, pb.line_time(c.at), c.actor, pb.line_text(c.operator), coalesce(c.actor_id::text, '-'),
+    c.act, pb.line_text(c.subject), coalesce(c.account_id::text, '-'), coalesce(c.wallet_id::text, '-'),
+    pb.line_text(c.reason), c.outcome, coalesce(encode(c.values_digest, 'hex'), '-'), c.visibility
   )
-  from pb.audit_log a where a.at >= p_since and a.at < p_until
+  from pb.changes c where c.at >= p_since and c.at < p_until
   union all
   select d.decided_at, concat_ws(
     ' ', 'adjustment', d.id, pb.line_time(d.requested_at), pb.line_time(d.decided_at), pb.line_text(d.kind),

@@ -35,6 +35,25 @@ begin
 end
 $$;
 
+-- Deletes claims older than a day, whose answers are no longer guaranteed, before the accepted items claim their Idempotency-Keys
+-- again. Accepted items are those with a mode.
+create or replace function pb.delete_old_claims(
+  wallet_ids uuid[], idempotency_hmacs bytea[], held_modes pb.key_mode[], now_at timestamptz
+) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  delete from pb.idempotency c
+  using unnest(wallet_ids, idempotency_hmacs, held_modes) as b (wallet_id, hmac, mode)
+  cross join lateral (
+    select f.ctid as place from pb.idempotency f
+    where f.wallet_id = b.wallet_id and f.key_hmac = b.hmac and f.mode = b.mode
+      and f.claimed_at <= now_at - interval '24 hours'
+    offset 0
+  ) old
+  where c.ctid = old.place;
+end
+$$;
+
 -- Before a batch with Idempotency-Keys is decided: finds the claims under other versions, and takes stale ones over.
 create or replace function pb.prepare_claims(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], other_claims bytea[], now_at timestamptz,

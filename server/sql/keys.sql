@@ -264,6 +264,23 @@ begin
 end
 $$;
 
+-- The settings of a key for the list of changes.
+create or replace function pb.key_settings(k pb.keys) returns jsonb
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return jsonb_build_object(
+    'name', k.name, 'mode', k.mode, 'start', k.start, 'scopes', k.scopes, 'allowed_ips', k.allowed_ips,
+    'expires_at', pb.iso_time(k.expires_at), 'searches_per_second', k.searches_per_second,
+    'searches_in_flight', k.searches_in_flight, 'compat', k.compat
+  ) || (
+    select coalesce(jsonb_object_agg(
+      'budget_' || l.key, case l.key when 'end_user_period' then l.value else to_jsonb(pb.usd(l.value::bigint)) end
+    ), '{}')
+    from jsonb_each(pb.read_key_limits(k.limits_id)) l
+  );
+end
+$$;
+
 -- p_options: name, scopes, allowed_ips, expires_at, searches_per_second, searches_in_flight, compat, budget with total, day
 -- and month in micros, and end_user_limit with amount in micros and period. The server has validated them. A
 -- management key has the restrictions of the acting key that are not in p_options.
@@ -299,6 +316,8 @@ begin
     searches_per_second, searches_in_flight, limits_id, compat)
   values (new_id, pb.own_wallet(), new_mode, k.name, new_start, new_pepper, new_digest, k.scopes,
     k.allowed_ips, k.expires_at, k.searches_per_second, k.searches_in_flight, new_limits, k.compat);
+  perform pb.record_own_change(p_actor, 'key.create', new_id::text, p_after => pb.key_settings(f))
+  from pb.keys f where f.id = new_id and f.wallet_id = pb.own_wallet();
   return 'done';
 end
 $$;
@@ -311,6 +330,7 @@ declare
   refusal text;
   k pb.keys;
   changed pb.keys;
+  settings_before jsonb;
   wider text;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
@@ -339,6 +359,7 @@ begin
     return wider || '_too_wide';
   end if;
 
+  settings_before := pb.key_settings(k);
   if p_changes ?| array['budget', 'end_user_limit'] then
     changed.limits_id := pb.save_key_limits(
       k.wallet_id, k.limits_id, k.mode, pb.merge_key_limits(pb.read_key_limits(k.limits_id), p_changes)
@@ -348,6 +369,7 @@ begin
     searches_per_second = changed.searches_per_second, searches_in_flight = changed.searches_in_flight,
     limits_id = changed.limits_id, compat = changed.compat
   where f.id = p_key and f.wallet_id = pb.own_wallet();
+  perform pb.record_own_change(p_actor, 'key.change', p_key::text, settings_before, pb.key_settings(changed));
   return 'done';
 end
 $$;
@@ -394,7 +416,11 @@ begin
     k.expires_at, k.searches_per_second, k.searches_in_flight, k.limits_id, k.compat, old_id);
   update pb.keys f
   set expires_at = least(coalesce(f.expires_at, 'infinity'), now_at + make_interval(secs => grace_seconds))
-  where f.id = old_id and f.wallet_id = k.wallet_id;
+  where f.id = old_id and f.wallet_id = k.wallet_id
+  returning f.expires_at into k.expires_at;
+  perform pb.record_own_change(p_actor, 'key.rotate', new_id::text, p_after => jsonb_build_object(
+    'name', k.name, 'start', new_start, 'rotated_from', old_id, 'previous_expires_at', pb.iso_time(k.expires_at)
+  ));
   return 'done';
 end
 $$;
@@ -412,7 +438,9 @@ begin
   elsif not exists (select from pb.keys k where k.id = p_key and k.wallet_id = pb.own_wallet()) then
     return 'not_found';
   end if;
-  perform pb.revoke_key(pb.own_wallet(), p_key, 'owner');
+  if pb.revoke_key(pb.own_wallet(), p_key, 'owner') then
+    perform pb.record_own_change(p_actor, 'key.revoke', p_key::text);
+  end if;
   return 'done';
 end
 $$;

@@ -1,5 +1,5 @@
 -- Operator actions. pennyblack_operator reads all wallets and acts only through these functions, each of which writes
--- to the audit log in its own transaction.
+-- a row of pb.changes in its own transaction.
 
 -- For triggers of append-only tables.
 create or replace function pb.forbid_change() returns trigger
@@ -9,17 +9,6 @@ begin
 end
 $$;
 
-create or replace function pb.record_audit(
-  p_operator text, p_act text, p_wallet uuid, p_target text, p_reason text, p_outcome text,
-  p_details jsonb default '{}'
-) returns void
-language sql set search_path = pg_catalog, pg_temp
-begin atomic
-  insert into pb.audit_log (operator, act, wallet_id, target, reason, outcome, details)
-  values (p_operator, p_act, p_wallet, p_target, p_reason, p_outcome, p_details);
-end;
-
-
 -- Deletes an account, see pb.delete_account. Only the owner calls it, for the admin command.
 create or replace function pb.operator_delete_account(
   p_operator text, p_reason text, p_account uuid, may_forfeit boolean
@@ -28,7 +17,10 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   select d.outcome, d.balance_micros into outcome, balance_micros from pb.delete_account(p_account, may_forfeit) d;
   if outcome <> 'not_found' then
-    perform pb.record_audit(p_operator, 'delete_account', null, p_account::text, p_reason, outcome);
+    perform pb.record_operator_act(
+      p_operator, p_reason, 'account.delete', p_account::text, p_outcome => outcome, p_account => p_account,
+      p_after => jsonb_build_object('balance', pb.usd(balance_micros))
+    );
   end if;
   return next;
 end
@@ -45,7 +37,7 @@ begin
   from pb.refund(array[p_search], array[v_wallet], array[p_transfer], array[p_reason]) r;
   -- Read again, because the refund may have paid a debt.
   select w.credited_micros - w.debited_micros into balance_micros from pb.wallets w where w.id = v_wallet;
-  perform pb.record_audit(p_operator, 'refund', v_wallet, p_search::text, p_reason, outcome);
+  perform pb.record_operator_act(p_operator, p_reason, 'search.refund', p_search::text, v_wallet, outcome);
   return next;
 end
 $$;
@@ -57,8 +49,8 @@ declare
   was_found boolean := pb.suspend_wallet(p_wallet, is_suspended);
 begin
   if was_found then
-    perform pb.record_audit(
-      p_operator, case when is_suspended then 'suspend' else 'resume' end, p_wallet, p_wallet::text, p_reason, 'done'
+    perform pb.record_operator_act(
+      p_operator, p_reason, case when is_suspended then 'wallet.suspend' else 'wallet.resume' end, p_wallet::text, p_wallet
     );
   end if;
   return was_found;
@@ -78,7 +70,9 @@ begin
     return 'unknown_key';
   end if;
   outcome := case when pb.revoke_key(v_wallet, p_key, p_cause) then 'revoked' else 'repeated' end;
-  perform pb.record_audit(p_operator, 'revoke_key', v_wallet, p_key::text, p_reason, outcome);
+  perform pb.record_operator_act(
+    p_operator, p_reason, 'key.revoke', p_key::text, v_wallet, outcome, p_after => jsonb_build_object('cause', p_cause)
+  );
   return outcome;
 end
 $$;
@@ -92,7 +86,7 @@ begin
   if not found then
     return false;
   end if;
-  perform pb.record_audit(p_operator, 'close_notice', null, p_notice::text, p_reason, 'done');
+  perform pb.record_operator_act(p_operator, p_reason, 'notice.close', p_notice::text);
   return true;
 end
 $$;
@@ -103,7 +97,7 @@ create or replace function pb.operator_accept_database(p_operator text, p_reason
 language sql security definer set search_path = pg_catalog, pg_temp
 begin atomic
   delete from pb.timelines t using pg_control_system() s where t.system_identifier <> s.system_identifier;
-  select pb.record_audit(p_operator, 'accept_database', null, p_identity, p_reason, 'done');
+  select pb.record_operator_act(p_operator, p_reason, 'database.accept', p_identity);
 end;
 
 -- Figures about the database. The search for the oldest pending hold is bounded, so that it stays cheap when the

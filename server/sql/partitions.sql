@@ -1,4 +1,4 @@
--- Daily partitions of searches and transfers.
+-- Daily partitions of searches, transfers, and refused and replayed requests.
 
 -- Creates the missing partitions of a range of days and returns how many it created.
 create or replace function pb.make_partitions(first_day date, last_day date) returns integer
@@ -10,7 +10,7 @@ declare
   created integer := 0;
 begin
   for each_day in select generate_series(first_day, last_day, interval '1 day')::date loop
-    foreach parent in array array['searches', 'transfers'] loop
+    foreach parent in array array['searches', 'transfers', 'unheld_requests'] loop
       partition_name := parent || '_' || to_char(each_day, 'YYYYMMDD');
       if to_regclass('pb.' || partition_name) is null then
         -- Created separately and then attached: CREATE TABLE ... PARTITION OF takes a lock that blocks every search

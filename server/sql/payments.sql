@@ -229,6 +229,7 @@ begin
   returning a.off_at is not null into has_ended;
   if has_ended then
     perform pb.open_payment_notice('automatic_top_up_off', p_wallet::text, p_wallet, null);
+    perform pb.record_system_change(p_wallet, 'auto_top_up.stop', p_wallet::text, 'four declines in a row');
   end if;
 end
 $$;
@@ -284,33 +285,57 @@ begin
 end
 $$;
 
-create or replace function pb.set_auto_top_up(p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint)
-returns void
+-- The settings of an automatic top-up for the list of changes.
+create or replace function pb.auto_top_up_settings(p_wallet uuid) returns jsonb
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (
+    select jsonb_build_object(
+      'threshold', pb.usd(a.threshold_micros), 'amount', pb.usd(a.amount_micros), 'day_cap', pb.usd(a.day_cap_micros),
+      'month_cap', pb.usd(a.month_cap_micros), 'is_off', a.off_at is not null
+    )
+    from pb.auto_top_ups a where a.wallet_id = p_wallet
+  );
+end
+$$;
+
+create or replace function pb.set_auto_top_up(
+  p_actor uuid, p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint
+) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  settings_before jsonb;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
+  settings_before := pb.auto_top_up_settings(pb.own_wallet());
   insert into pb.auto_top_ups as a (wallet_id, threshold_micros, amount_micros, day_cap_micros, month_cap_micros)
   values (pb.own_wallet(), p_threshold, p_amount, p_day_cap, p_month_cap)
   on conflict (wallet_id) do update
   set threshold_micros = p_threshold, amount_micros = p_amount,
       day_cap_micros = p_day_cap, month_cap_micros = p_month_cap,
       declines = 0, next_attempt_at = clock_timestamp(), off_at = null, set_at = clock_timestamp();
+  perform pb.record_own_change(
+    p_actor, 'auto_top_up.set', pb.own_wallet()::text, settings_before, pb.auto_top_up_settings(pb.own_wallet())
+  );
 end
 $$;
 
 -- The saved card is no longer used: a later automatic top-up needs a new one. A charge in progress is not repeated; if
 -- it succeeded, the processor reports it and the payment is booked.
-create or replace function pb.delete_auto_top_up() returns boolean
+create or replace function pb.delete_auto_top_up(p_actor uuid) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  was_set boolean;
+  settings_before jsonb;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
+  settings_before := pb.auto_top_up_settings(pb.own_wallet());
   delete from pb.auto_top_ups a where a.wallet_id = pb.own_wallet();
-  was_set := found;
   update pb.top_ups t set saves_card = false where t.wallet_id = pb.own_wallet() and t.saves_card;
   update pb.top_ups t set status = 'failed', failure = 'ended', settled_at = clock_timestamp()
   where t.wallet_id = pb.own_wallet() and t.kind = 'automatic' and t.status = 'pending';
-  return was_set;
+  if settings_before is not null then
+    perform pb.record_own_change(p_actor, 'auto_top_up.delete', pb.own_wallet()::text, settings_before);
+  end if;
+  return settings_before is not null;
 end
 $$;

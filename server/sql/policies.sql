@@ -26,6 +26,9 @@ create policy own_windows on pb.budget_windows for select to pennyblack_tenant
 create policy own_searches on pb.searches for select to pennyblack_tenant
   using (wallet_id = (select pb.own_wallet()));
 
+create policy own_unheld_requests on pb.unheld_requests for select to pennyblack_tenant
+  using (wallet_id = (select pb.own_wallet()));
+
 create policy own_usage_hours on pb.usage_hours for select to pennyblack_tenant
   using (wallet_id = (select pb.own_wallet()));
 
@@ -56,6 +59,14 @@ create policy own_customer on pb.payment_customers for select to pennyblack_tena
 create policy own_auto_top_up on pb.auto_top_ups for select to pennyblack_tenant
   using (wallet_id = (select pb.own_wallet()));
 
+-- Operators see the reason and who of them acted, owners do not: roles.sql grants the columns.
+create policy own_changes on pb.changes for select to pennyblack_tenant
+  using (
+    visibility = 'owner'
+    and account_id = (select w.account_id from pb.wallets w where w.id = (select pb.own_wallet()))
+    and (wallet_id is null or wallet_id = (select pb.own_wallet()))
+  );
+
 create policy paid_wallets on pb.wallets for select to pennyblack_payments using (true);
 
 create policy paid_top_ups on pb.top_ups for select to pennyblack_payments using (true);
@@ -67,6 +78,10 @@ create policy every_wallet on pb.wallets for select to pennyblack_operator using
 create policy every_transfer on pb.transfers for select to pennyblack_operator using (true);
 
 create policy every_key on pb.keys for select to pennyblack_operator using (true);
+
+create policy every_change on pb.changes for select to pennyblack_operator using (true);
+
+create policy every_unheld_request on pb.unheld_requests for select to pennyblack_operator using (true);
 
 create policy every_day on pb.usage_days for select to pennyblack_operator using (true);
 
@@ -85,6 +100,8 @@ create policy reconciled_windows on pb.budget_windows for select to pennyblack_w
 create policy reconciled_usage_hours on pb.usage_hours for select to pennyblack_worker using (true);
 
 create policy reconciled_usage_days on pb.usage_days for select to pennyblack_worker using (true);
+
+create policy verified_changes on pb.changes for select to pennyblack_worker using (true);
 
 create policy reconciled_top_ups on pb.top_ups for select to pennyblack_worker using (true);
 

@@ -9,6 +9,13 @@ begin atomic
   where i.inhparent = 'pb.searches'::regclass;
 end;
 
+-- Refusals and replays are listed for 7 days.
+create or replace function pb.requests_listed_since() returns timestamptz
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select (pb.utc_day(clock_timestamp()) - 7)::timestamp at time zone 'utc';
+end;
+
 -- The newest searches of the wallet with ids in [since, before): live searches that ended unpaid, or test searches.
 -- Behind row-level security the planner cannot estimate how rare these are and would scan all searches by primary key;
 -- with the other scan types disabled only the index of these rows is left.
@@ -33,15 +40,16 @@ begin
 end
 $$;
 
--- Changes whenever the wallet's money moves or one of its searches ends, but not for a hold. Open consoles read it every
--- second, so it is one statement: the wallet's row, and the end of the newest searches that do not change the row for good
--- (unpaid and test searches). Twenty of each, because they can end in another order than they started.
+-- Changes whenever the wallet's money moves, one of its searches ends or one of its requests is refused or replayed, but not
+-- for a hold. Open consoles read it every second, so it is one statement: the wallet's row, the end of the newest searches
+-- that do not change the row for good (unpaid and test searches), and the newest refusal or replay. Twenty of each kind of
+-- search, because they can end in another order than they started.
 create or replace function pb.own_version(before uuid, since uuid) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp set jit = off as $$
 begin
   return (
-    select concat_ws(' ', w.credited_micros, w.debited_micros, w.owed_micros, ended.last_at)
+    select concat_ws(' ', w.credited_micros, w.debited_micros, w.owed_micros, ended.last_at, unheld.last_id)
     from pb.wallets w
     cross join (
       select max(s.settled_at) as last_at
@@ -56,6 +64,11 @@ begin
         where f.id = newest.id and f.wallet_id = (select pb.own_wallet()) and f.id < before and f.id >= since offset 0
       ) s
     ) ended
+    left join lateral (
+      select u.id as last_id from pb.unheld_requests u
+      where u.wallet_id = (select pb.own_wallet()) and u.id < before and u.id >= since
+      order by u.id desc limit 1
+    ) unheld on true
     where w.id = (select pb.own_wallet())
   );
 end

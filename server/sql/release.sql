@@ -60,11 +60,12 @@ begin
 end
 $$;
 
--- Releases the holds of searches that failed, and records why. skip_locked and lock_wait_ms: see pb.hold. The state of a
--- skipped search is 'busy'.
+-- Releases the holds of searches that failed, and records why and how long they took (`step_ms` and `p_upstreams`: see pb.capture). skip_locked and
+-- lock_wait_ms: see pb.hold. The state of a skipped search is 'busy'.
 create or replace function pb.release(
   search_ids uuid[], wallet_ids uuid[], outcomes text[] default null, skip_locked boolean default false,
-  lock_wait_ms integer default null, expected_timeline text default null
+  lock_wait_ms integer default null, expected_timeline text default null, step_ms smallint[] default null,
+  p_upstreams text[] default null
 )
 returns table (item integer, state text, balance_micros bigint)
 language plpgsql security definer
@@ -75,10 +76,8 @@ declare
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
   now_at timestamptz;
 begin
-  perform pb.require_timeline(expected_timeline);
-  if lock_wait_ms is not null then
-    perform set_config('lock_timeout', lock_wait_ms::text, true);
-  end if;
+  perform pb.require_timeline(expected_timeline),
+    case when lock_wait_ms is not null then set_config('lock_timeout', lock_wait_ms::text, true) end;
   if skip_locked then
     wallet_ids := pb.skip_locked_wallets(wallet_ids);
   else
@@ -88,7 +87,11 @@ begin
   -- Only for pending searches: the outcome of a search that has ended is final.
   if outcomes is not null then
     update pb.searches s
-    set outcome = outcomes[array_position(search_ids, s.id)]
+    set outcome = outcomes[array_position(search_ids, s.id)],
+      (auth_ms, hold_ms, upstream_ms, rank_ms, upstreams) = (
+        select step_ms[4 * i - 3], step_ms[4 * i - 2], step_ms[4 * i - 1], step_ms[4 * i], p_upstreams[i]
+        from (select array_position(search_ids, s.id) as i offset 0) found
+      )
     where s.id = any (search_ids) and s.id between first_id and last_id
       and coalesce((s.id, s.wallet_id) in (select * from unnest(search_ids, wallet_ids)), false)
       and s.state = 'pending';

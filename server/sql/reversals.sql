@@ -69,6 +69,9 @@ begin
   set taken_micros = taken, owed_micros = owed, taken_transfer_id = taken_id, owed_transfer_id = owed_id,
       froze_at = case when rev.kind = 'dispute' and not was_frozen then now_at end
   where r.reversal_id = p_reversal;
+  if rev.kind = 'dispute' and not was_frozen then
+    perform pb.record_system_change(rev.wallet_id, 'wallet.suspend', rev.wallet_id::text, 'payment disputed');
+  end if;
 end
 $$;
 
@@ -97,6 +100,7 @@ declare
   recovered bigint := least(greatest(amount - owed, 0), pb.written_off(rev.wallet_id));
   v_transfer uuid := case when amount > 0 then pb.new_uuid() end;
   recovered_id uuid := case when recovered > 0 then pb.new_uuid() end;
+  was_suspended boolean := (select w.suspended_at is not null from pb.wallets w where w.id = rev.wallet_id);
 begin
   update pb.reversals r
   set returned_transfer_id = v_transfer, recovered_micros = recovered, recovered_transfer_id = recovered_id,
@@ -122,6 +126,9 @@ begin
         then null else w.suspended_at
       end
   where w.id = rev.wallet_id;
+  if was_suspended and exists (select from pb.wallets w where w.id = rev.wallet_id and w.suspended_at is null) then
+    perform pb.record_system_change(rev.wallet_id, 'wallet.resume', rev.wallet_id::text, 'dispute won');
+  end if;
   perform pb.settle_debts(array[rev.wallet_id]);
 end
 $$;

@@ -4,7 +4,7 @@
 --   pennyblack_ledger     paid searches: calls functions, reads no table
 --   pennyblack_tenant     one wallet: reads the rows of the transaction's wallet, changes them through functions
 --   pennyblack_payments   payment processor: books and reverses payments, cannot open a top-up at a checkout
---   pennyblack_operator   reads all wallets, acts through functions that write the audit log
+--   pennyblack_operator   reads all wallets, acts through functions that write pb.changes
 --   pennyblack_people     sign-in, teams and connected apps: calls functions, reads no table
 --   pennyblack_worker     background jobs: reads the ledger, changes rows through functions
 --
@@ -26,7 +26,7 @@ grant execute on function pb.read_identity
     pennyblack_worker;
 
 grant execute on function
-  pb.hold, pb.capture, pb.release, pb.find_principals, pb.changed_keys, pb.record_key_uses, pb.write_tally,
+  pb.hold, pb.capture, pb.release, pb.find_principals, pb.changed_keys, pb.record_key_uses, pb.write_tally, pb.write_requests,
   pb.read_schema_version, pb.report_secrets
   to pennyblack_ledger;
 
@@ -34,7 +34,7 @@ grant execute on function
   pb.own_wallet, pb.utc_day, pb.utc_month,
   pb.label_own_account, pb.create_own_key, pb.change_own_key, pb.rotate_own_key, pb.revoke_own_key,
   pb.create_end_user_key, pb.set_end_user_ids,
-  pb.usage_as_of, pb.searches_listed_since, pb.own_search_ids, pb.own_end_user_usage, pb.own_version,
+  pb.usage_as_of, pb.are_requests_complete, pb.searches_listed_since, pb.requests_listed_since, pb.own_search_ids, pb.own_end_user_usage, pb.own_version,
   pb.own_top_up_entry, pb.own_proof,
   pb.set_alerts, pb.create_webhook, pb.change_webhook, pb.delete_webhook, pb.rotate_webhook_secret, pb.test_webhook,
   pb.replay_delivery,
@@ -66,7 +66,7 @@ grant execute on function
 -- delete rows of the ledger in any other way. Retention drops partitions, which only the owner can do.
 grant execute on function
   pb.read_schema_version, pb.sweep, pb.roll_up_usage, pb.recount_usage, pb.usage_as_of, pb.make_partitions,
-  pb.partition_days_ahead, pb.dispatch_events, pb.claim_deliveries, pb.return_delivery, pb.finish_delivery,
+  pb.partition_days_ahead, pb.drop_old_requests, pb.dispatch_events, pb.claim_deliveries, pb.return_delivery, pb.finish_delivery,
   pb.webhook_lag, pb.claim_alert_emails, pb.finish_alert_email, pb.claim_sign_in_emails, pb.finish_sign_in_email,
   pb.delete_expired_answers, pb.delete_ended_windows, pb.delete_old_end_users, pb.delete_old_events, pb.delete_expired_sign_ins,
   pb.prunable_partitions, pb.find_test_wallet, pb.delete_test_searches, pb.save_reconciliation,
@@ -78,16 +78,16 @@ grant execute on function
 revoke all on
   pb.wallets, pb.transfers, pb.keys, pb.budgets, pb.key_limits, pb.key_limit_budgets, pb.budget_windows, pb.searches,
   pb.usage_hours, pb.usage_days, pb.events, pb.webhook_endpoints, pb.webhook_deliveries, pb.top_ups, pb.payment_customers, pb.auto_top_ups,
-  pb.reversals, pb.payment_notices, pb.audit_log, pb.reconciliations, pb.upstream_days,
+  pb.reversals, pb.payment_notices, pb.changes, pb.audit_log, pb.reconciliations, pb.upstream_days,
   pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls, pb.accounts, pb.people, pb.members, pb.payments,
   pb.refunds, pb.idempotency, pb.openings, pb.window_openings, pb.retention, pb.usage_watermark,
   pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days, pb.wallet_hours, pb.wallet_checkpoints,
-  pb.window_checkpoints, pb.closed_months, pb.secret_state, pb.secret_reports, pb.end_user_settings, pb.usage_end_users, pb.identities, pb.app_settings, pb.connected_apps
+  pb.window_checkpoints, pb.closed_months, pb.secret_state, pb.secret_reports, pb.unheld_requests, pb.incomplete_hours, pb.end_user_settings, pb.usage_end_users, pb.identities, pb.app_settings, pb.connected_apps
   from pennyblack_ledger, pennyblack_tenant, pennyblack_payments, pennyblack_operator, pennyblack_people,
     pennyblack_worker;
 
 grant select (
-  id, name, credited_micros, debited_micros, held_micros, owed_micros, suspended_at, created_at, low_balance_micros,
+  id, name, account_id, credited_micros, debited_micros, held_micros, owed_micros, suspended_at, created_at, low_balance_micros,
   alert_email
 ) on pb.wallets to pennyblack_tenant;
 grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
@@ -101,8 +101,10 @@ grant select (limits_id, wallet_id, budget_id) on pb.key_limit_budgets to pennyb
 grant select (id, wallet_id, mode, budget_id, subject, limit_micros, spent_micros, opened_at, resets_at)
   on pb.budget_windows to pennyblack_tenant;
 grant select (
-  id, wallet_id, key_id, mode, state, price_micros, held_at, settled_at, window_ids, category, outcome, end_user
+  id, wallet_id, key_id, mode, state, price_micros, held_at, settled_at, window_ids, category, outcome, end_user,
+  auth_ms, hold_ms, upstream_ms, rank_ms
 ) on pb.searches to pennyblack_tenant;
+grant select (id, wallet_id, key_id, mode, outcome, run, end_user, transport) on pb.unheld_requests to pennyblack_tenant;
 grant select (wallet_id, hour, key_id, mode, category, outcome, was_held, searches, charged_micros)
   on pb.usage_hours to pennyblack_tenant;
 grant select (wallet_id, day, key_id, mode, category, outcome, was_held, searches, charged_micros)
@@ -126,6 +128,9 @@ grant select (
   wallet_id, threshold_micros, amount_micros, day_cap_micros, month_cap_micros, declines, next_attempt_at, off_at
 ) on pb.auto_top_ups to pennyblack_tenant;
 
+grant select (id, number, at, actor, actor_id, act, subject, account_id, wallet_id, outcome, before, after, visibility)
+  on pb.changes to pennyblack_tenant;
+
 grant select (id, suspended_at) on pb.wallets to pennyblack_payments;
 grant select (id, wallet_id, kind, status, checkout_id, payment_id, amount_micros, created_at, expires_at, settled_at)
   on pb.top_ups to pennyblack_payments;
@@ -141,6 +146,7 @@ grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_m
   on pb.transfers to pennyblack_operator;
 grant select (id, wallet_id, mode, name, start, scopes, expires_at, revoked_at, created_at)
   on pb.keys to pennyblack_operator;
+grant select (id, wallet_id, key_id, mode, outcome, run, transport) on pb.unheld_requests to pennyblack_operator;
 grant select (wallet_id, day, charged_micros) on pb.usage_days to pennyblack_operator;
 grant select (payment_id, transfer_id) on pb.payments to pennyblack_operator;
 grant select (
@@ -149,6 +155,9 @@ grant select (
 grant select (id, reason, subject, wallet_id, amount_micros, found_at, closed_at)
   on pb.payment_notices to pennyblack_operator;
 grant select (month, closed_at, trial_balance) on pb.closed_months to pennyblack_operator;
+grant select (
+  id, number, at, actor, operator, actor_id, act, subject, account_id, wallet_id, reason, outcome, before, after, visibility
+) on pb.changes to pennyblack_operator;
 -- Not the check values of the secret.
 grant select (writing_version, changed_at, changed_by) on pb.secret_state to pennyblack_operator;
 grant select (process_id, versions, seen_at, has_stopped) on pb.secret_reports to pennyblack_operator;
@@ -163,7 +172,7 @@ grant select on
   pb.wallets, pb.transfers, pb.searches, pb.budgets, pb.budget_windows, pb.payments, pb.refunds,
   pb.reversals, pb.openings, pb.window_openings, pb.retention, pb.usage_hours, pb.usage_days,
   pb.usage_watermark, pb.reconciliations, pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days,
-  pb.wallet_hours, pb.wallet_checkpoints, pb.window_checkpoints, pb.closed_months, pb.audit_log
+  pb.wallet_hours, pb.wallet_checkpoints, pb.window_checkpoints, pb.closed_months, pb.changes
   to pennyblack_worker;
 grant select (id, wallet_id) on pb.keys to pennyblack_worker;
 grant select (id, deleted_at) on pb.accounts to pennyblack_worker;

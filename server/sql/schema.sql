@@ -77,13 +77,22 @@ begin
   update pb.invitations f set accepted_at = clock_timestamp()
   where f.digest = p_token and f.accepted_at is null and f.expires_at > clock_timestamp()
   returning f.* into i;
-  if found then
-    return query
-    insert into pb.members as m (account_id, person_id, role)
-    values (i.account_id, pb.find_or_create_person(i.email, p_name), i.role)
-    on conflict on constraint members_pkey do update set role = m.role
-    returning m.account_id, m.person_id, m.role;
+  if not found then
+    return;
   end if;
+  account_id := i.account_id;
+  person_id := pb.find_or_create_person(i.email, p_name);
+  insert into pb.members as m (account_id, person_id, role) values (i.account_id, accept_invitation.person_id, i.role)
+  on conflict on constraint members_pkey do nothing;
+  if found then
+    perform pb.record_person_change(
+      person_id, account_id, 'member.join', person_id::text,
+      p_after => jsonb_build_object('role', i.role, 'invitation', i.id)
+    );
+  end if;
+  select m.role into role from pb.members m
+  where m.account_id = i.account_id and m.person_id = accept_invitation.person_id;
+  return next;
 end
 $$;
 
@@ -142,6 +151,20 @@ begin
 end
 $$;
 
+CREATE TABLE pb.incomplete_hours (
+    hour timestamp with time zone NOT NULL,
+    CONSTRAINT incomplete_hours_hour_check CHECK ((((EXTRACT(epoch FROM hour))::bigint % (3600)::bigint) = 0))
+);
+
+CREATE FUNCTION pb.are_requests_complete(since timestamp with time zone, until timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (NOT (EXISTS ( SELECT
+            FROM pb.incomplete_hours h
+           WHERE ((h.hour > (are_requests_complete.since - '01:00:00'::interval)) AND (h.hour < are_requests_complete.until)))));
+END;
+
 CREATE FUNCTION pb.assign_account() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -169,6 +192,21 @@ begin
     left join pb.accounts a on a.id = w.account_id and a.deleted_at is null
     left join pb.members m on m.account_id = a.id and m.person_id = s.person_id;
   end if;
+end
+$$;
+
+CREATE FUNCTION pb.auto_top_up_settings(p_wallet uuid) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return (
+    select jsonb_build_object(
+      'threshold', pb.usd(a.threshold_micros), 'amount', pb.usd(a.amount_micros), 'day_cap', pb.usd(a.day_cap_micros),
+      'month_cap', pb.usd(a.month_cap_micros), 'is_off', a.off_at is not null
+    )
+    from pb.auto_top_ups a where a.wallet_id = p_wallet
+  );
 end
 $$;
 
@@ -269,7 +307,9 @@ begin
   select array_agg(g.person_id) into replaced from gone g;
   if replaced is not null then
     perform pb.lock_wallets(array(select a.wallet_id from pb.connected_apps a where a.person_id = any (replaced)));
-    perform pb.delete_apps(array(select a.key_id from pb.connected_apps a where a.person_id = any (replaced)));
+    perform pb.delete_apps(
+      array(select a.key_id from pb.connected_apps a where a.person_id = any (replaced)), 'another person signed in'
+    );
   end if;
   insert into pb.identities as i (issuer, subject, person_id) values (p_issuer, p_subject, v_person)
   on conflict (issuer, subject) do update set person_id = excluded.person_id;
@@ -291,6 +331,8 @@ begin
     delete from pb.sessions s where s.digest = old_session;
     insert into pb.sessions (digest, person_id, authenticated_at)
     values (new_session, v_person, least(proven_at, clock_timestamp()));
+    perform pb.record_person_change(v_person, m.account_id, 'session.start', v_person::text)
+    from pb.members m where m.person_id = v_person;
   end if;
   return v_person;
 end
@@ -577,7 +619,7 @@ CREATE FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) RETURNS boole
            WHERE (s.id = can_grant_scopes.p_actor)))) AS "coalesce";
 END;
 
-CREATE FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, expected_timeline text DEFAULT NULL::text) RETURNS TABLE(item integer, state text, balance_micros bigint)
+CREATE FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea, answer_bytes integer[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, expected_timeline text DEFAULT NULL::text, step_ms smallint[] DEFAULT NULL::smallint[], p_upstreams text[] DEFAULT NULL::text[]) RETURNS TABLE(item integer, state text, balance_micros bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -590,12 +632,10 @@ CREATE FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[]
 declare
   now_at timestamptz;
 begin
-  perform pb.require_timeline(expected_timeline);
-  if lock_wait_ms is not null then
-    perform set_config('lock_timeout', lock_wait_ms::text, true);
-  end if;
-  if cardinality(search_ids) = 1 and answers is null then
-    balance_micros := pb.capture_one(search_ids[1], wallet_ids[1], skip_locked);
+  perform pb.require_timeline(expected_timeline),
+    case when lock_wait_ms is not null then set_config('lock_timeout', lock_wait_ms::text, true) end;
+  if cardinality(search_ids) = 1 then
+    balance_micros := pb.capture_one(search_ids[1], wallet_ids[1], answers, step_ms, p_upstreams[1], skip_locked);
     if balance_micros is not null then
       item := 1;
       state := 'captured';
@@ -611,7 +651,8 @@ begin
   end if;
   now_at := clock_timestamp();
   -- Usually all of them are captured, and no states need to be read.
-  if pb.capture_each(search_ids, wallet_ids, answers, now_at) = cardinality(search_ids) then
+  if pb.capture_each(search_ids, wallet_ids, answers, answer_bytes, step_ms, p_upstreams, now_at) = cardinality(search_ids)
+  then
     return query
       select i.item::integer, 'captured', w.credited_micros - w.debited_micros
       from unnest(wallet_ids) with ordinality as i (wallet_id, item)
@@ -622,7 +663,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.capture_each(search_ids uuid[], wallet_ids uuid[], answers bytea[], now_at timestamp with time zone) RETURNS integer
+CREATE FUNCTION pb.capture_each(search_ids uuid[], wallet_ids uuid[], answers bytea, answer_bytes integer[], step_ms smallint[], p_upstreams text[], now_at timestamp with time zone) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -630,12 +671,20 @@ CREATE FUNCTION pb.capture_each(search_ids uuid[], wallet_ids uuid[], answers by
 declare
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
+  answer_ends bigint[];
   captured_now integer;
   paid uuid[];  -- the wallet of each live search
 begin
+  if answers is not null then
+    answer_ends := array(select sum(n) over (order by item) from unnest(answer_bytes) with ordinality a (n, item));
+  end if;
   with captured as (
     update pb.searches s
-    set state = 'captured', settled_at = now_at
+    set state = 'captured', settled_at = now_at,
+      (auth_ms, hold_ms, upstream_ms, rank_ms, upstreams) = (
+        select step_ms[4 * i - 3], step_ms[4 * i - 2], step_ms[4 * i - 1], step_ms[4 * i], p_upstreams[i]
+        from (select array_position(search_ids, s.id) as i offset 0) found
+      )
     where s.id = any (search_ids) and s.id between first_id and last_id
       and coalesce((s.id, s.wallet_id) in (select * from unnest(search_ids, wallet_ids)), false)
       and s.state = 'pending' and s.expires_at > now_at
@@ -646,18 +695,22 @@ begin
     select id, wallet_id, id, 'capture', 'wallet', 'revenue', price_micros, now_at
     from captured where price_micros > 0
   ), stored as (
-    -- An id nearly always appears once; searching for the pair every time would be quadratic.
-    update pb.idempotency c set answer = case
-      when wallet_ids[array_position(search_ids, p.id)] = p.wallet_id then answers[array_position(search_ids, p.id)]
-      else (
-        select i.answer from unnest(search_ids, wallet_ids, answers) as i (search_id, wallet_id, answer)
-        where i.search_id = p.id and i.wallet_id = p.wallet_id limit 1
-      )
-    end
+    update pb.idempotency c
+    set answer = substr(answers, (answer_ends[claim.item] - answer_bytes[claim.item] + 1)::integer, answer_bytes[claim.item])
     from captured p
     cross join lateral (
-      select f.ctid as place from pb.idempotency f
+      select f.ctid as place, i.item
+      -- An id nearly always appears once; searching for the pair every time would be quadratic.
+      from (select case
+        when wallet_ids[array_position(search_ids, p.id)] = p.wallet_id then array_position(search_ids, p.id)
+        else (
+          select a.item from unnest(search_ids, wallet_ids) with ordinality as a (search_id, wallet_id, item)
+          where a.search_id = p.id and a.wallet_id = p.wallet_id limit 1
+        )
+      end as item) i
+      cross join pb.idempotency f
       where f.wallet_id = p.wallet_id and f.mode = p.mode and f.key_hmac = p.idempotency_hmac and f.search_id = p.id
+        and answer_bytes[i.item] is not null
       offset 0
     ) claim
     where c.ctid = claim.place
@@ -672,13 +725,13 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.capture_one(p_search uuid, p_wallet uuid, skip_locked boolean) RETURNS bigint
+CREATE FUNCTION pb.capture_one(p_search uuid, p_wallet uuid, p_answer bytea, step_ms smallint[], p_upstreams text, skip_locked boolean) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
   now_at timestamptz;
-  price bigint;
+  captured record;
   balance bigint;
 begin
   if skip_locked then
@@ -686,19 +739,32 @@ begin
   else
     perform from pb.wallets w where w.id = p_wallet for no key update;
   end if;
-  if found then
-    now_at := clock_timestamp();
-    update pb.searches s set state = 'captured', settled_at = now_at
-    where s.id = p_search and s.wallet_id = p_wallet and s.state = 'pending' and s.expires_at > now_at
-    returning s.price_micros into price;
+  if not found then
+    return null;
   end if;
-  if price > 0 then
+  now_at := clock_timestamp();
+  update pb.searches s
+  set state = 'captured', settled_at = now_at, auth_ms = step_ms[1], hold_ms = step_ms[2], upstream_ms = step_ms[3],
+    rank_ms = step_ms[4], upstreams = p_upstreams
+  where s.id = p_search and s.wallet_id = p_wallet and s.state = 'pending' and s.expires_at > now_at
+  returning s.price_micros, s.mode, s.idempotency_hmac into captured;
+  if not found then
+    return null;
+  end if;
+  if p_answer is not null then
+    update pb.idempotency c set answer = p_answer
+    where c.wallet_id = p_wallet and c.key_hmac = captured.idempotency_hmac and c.mode = captured.mode
+      and c.search_id = p_search;
+  end if;
+  if captured.price_micros > 0 then
     insert into pb.transfers (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
-    values (p_search, p_wallet, p_search, 'capture', 'wallet', 'revenue', price, now_at);
+    values (p_search, p_wallet, p_search, 'capture', 'wallet', 'revenue', captured.price_micros, now_at);
     update pb.wallets w
-    set debited_micros = w.debited_micros + price, held_micros = w.held_micros - price
+    set debited_micros = w.debited_micros + captured.price_micros, held_micros = w.held_micros - captured.price_micros
     where w.id = p_wallet
     returning w.credited_micros - w.debited_micros into balance;
+  else
+    select w.credited_micros - w.debited_micros into balance from pb.wallets w where w.id = p_wallet;
   end if;
   return balance;
 end
@@ -727,6 +793,7 @@ declare
   refusal text;
   k pb.keys;
   changed pb.keys;
+  settings_before jsonb;
   wider text;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
@@ -755,6 +822,7 @@ begin
     return wider || '_too_wide';
   end if;
 
+  settings_before := pb.key_settings(k);
   if p_changes ?| array['budget', 'end_user_limit'] then
     changed.limits_id := pb.save_key_limits(
       k.wallet_id, k.limits_id, k.mode, pb.merge_key_limits(pb.read_key_limits(k.limits_id), p_changes)
@@ -764,6 +832,7 @@ begin
     searches_per_second = changed.searches_per_second, searches_in_flight = changed.searches_in_flight,
     limits_id = changed.limits_id, compat = changed.compat
   where f.id = p_key and f.wallet_id = pb.own_wallet();
+  perform pb.record_own_change(p_actor, 'key.change', p_key::text, settings_before, pb.key_settings(changed));
   return 'done';
 end
 $$;
@@ -774,17 +843,34 @@ CREATE FUNCTION pb.change_team(p_session bytea, p_wallet uuid, p_person uuid, ne
     AS $$
 declare
   r record := pb.check_team_change(p_session, p_wallet, true);
+  old_role pb.member_role;
+  result text;
 begin
-  return coalesce(r.refusal, pb.change_member(r.team_account, p_person, new_role));
+  if r.refusal is not null then
+    return r.refusal;
+  end if;
+  select m.role into old_role from pb.members m where m.account_id = r.team_account and m.person_id = p_person;
+  result := pb.change_member(r.team_account, p_person, new_role);
+  if result = 'done' then
+    perform pb.record_person_change(
+      r.actor_person, r.team_account, case when new_role is null then 'member.remove' else 'member.change' end, p_person::text,
+      jsonb_build_object('role', old_role), case when new_role is not null then jsonb_build_object('role', new_role) end
+    );
+  end if;
+  return result;
 end
 $$;
 
-CREATE FUNCTION pb.change_webhook(p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean) RETURNS boolean
+CREATE FUNCTION pb.change_webhook(p_actor uuid, p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+  settings_before jsonb;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
+  select pb.webhook_settings(e) into settings_before
+  from pb.webhook_endpoints e where e.id = p_id and e.wallet_id = pb.own_wallet() for no key update;
   update pb.webhook_endpoints e
   set url = coalesce(new_url, e.url), description = coalesce(new_description, e.description),
     events = coalesce(new_events, e.events),
@@ -798,6 +884,8 @@ begin
   if not is_enabled then
     perform pb.disable_webhook(p_id, 'owner');
   end if;
+  perform pb.record_own_change(p_actor, 'webhook.change', p_id::text, settings_before, pb.webhook_settings(e))
+  from pb.webhook_endpoints e where e.id = p_id;
   return true;
 end
 $$;
@@ -849,7 +937,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.check_team_change(p_session bytea, p_wallet uuid, needs_fresh boolean, OUT refusal text, OUT team_account uuid) RETURNS record
+CREATE FUNCTION pb.check_team_change(p_session bytea, p_wallet uuid, needs_fresh boolean, OUT refusal text, OUT team_account uuid, OUT actor_person uuid) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -861,6 +949,7 @@ begin
   from pb.wallets w join pb.accounts a on a.id = w.account_id
   where w.id = p_wallet and a.deleted_at is null for no key update of a;
   select * into s from pb.sessions f where f.digest = p_session for key share;
+  actor_person := s.person_id;
   select m.role into v_role
   from pb.members m where m.account_id = team_account and m.person_id = s.person_id for share;
   refusal := case
@@ -1190,7 +1279,7 @@ begin
     )
     from pb.trial_balance(p_month) t;
   end if;
-  perform pb.record_audit(p_operator, 'close_month', null, to_char(p_month, 'YYYY-MM'), p_reason, result);
+  perform pb.record_operator_act(p_operator, p_reason, 'month.close', to_char(p_month, 'YYYY-MM'), p_outcome => result);
   return result;
 end
 $$;
@@ -1234,6 +1323,10 @@ begin
     pb.save_key_limits(s.wallet_id, null, 'live', jsonb_build_object('day', s.day_limit_micros)));
   insert into pb.connected_apps (key_id, wallet_id, person_id, client_id)
   values (new_key, s.wallet_id, v_person, p_client);
+  perform pb.record_person_change(
+    v_person, null, 'app.connect', new_key::text, p_wallet => s.wallet_id,
+    p_after => jsonb_build_object('name', p_name, 'budget_day', pb.usd(s.day_limit_micros))
+  );
   return 'connected';
 end
 $$;
@@ -1365,6 +1458,32 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.count_unheld(counts jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+  insert into pb.usage_hours as u
+  select r.wallet_id, r.hour, r.key_id, r.mode, '', r.outcome, false, sum(r.searches)::bigint, 0
+  from jsonb_to_recordset(counts)
+    as r (wallet_id uuid, hour timestamptz, key_id uuid, mode pb.key_mode, outcome text, searches bigint)
+  group by 1, 2, 3, 4, 6
+  order by 1, 2, 3, 4, 6
+  on conflict (wallet_id, hour, key_id, mode, category, outcome, was_held) do update
+  set searches = u.searches + excluded.searches;
+
+  insert into pb.usage_days as u
+  select r.wallet_id, pb.utc_day(r.hour), r.key_id, r.mode, '', r.outcome, false, sum(r.searches)::bigint, 0
+  from jsonb_to_recordset(counts)
+    as r (wallet_id uuid, hour timestamptz, key_id uuid, mode pb.key_mode, outcome text, searches bigint)
+  group by 1, 2, 3, 4, 6
+  order by 1, 2, 3, 4, 6
+  on conflict (wallet_id, day, key_id, mode, category, outcome, was_held) do update
+  set searches = u.searches + excluded.searches;
+end
+$$;
+
 CREATE FUNCTION pb.create_end_user_key(p_sealed_key bytea) RETURNS bytea
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1411,23 +1530,36 @@ begin
     searches_per_second, searches_in_flight, limits_id, compat)
   values (new_id, pb.own_wallet(), new_mode, k.name, new_start, new_pepper, new_digest, k.scopes,
     k.allowed_ips, k.expires_at, k.searches_per_second, k.searches_in_flight, new_limits, k.compat);
+  perform pb.record_own_change(p_actor, 'key.create', new_id::text, p_after => pb.key_settings(f))
+  from pb.keys f where f.id = new_id and f.wallet_id = pb.own_wallet();
   return 'done';
 end
 $$;
 
-CREATE FUNCTION pb.create_sign_in_token(p_email text, p_token bytea, ttl_minutes integer) RETURNS boolean
+CREATE FUNCTION pb.create_sign_in_token(p_operator text, p_reason text, p_email text, p_token bytea, ttl_minutes integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+  v_subject uuid := coalesce(
+    (select p.id from pb.people p where p.email = p_email),
+    (
+      select i.id from pb.invitations i
+      where i.email = p_email and i.accepted_at is null and i.expires_at > clock_timestamp() limit 1
+    )
+  );
 begin
+  if v_subject is null then
+    return false;
+  end if;
   insert into pb.sign_in_tokens (digest, email, may_sign_up, expires_at)
-  select p_token, p_email, false, clock_timestamp() + make_interval(mins => least(ttl_minutes, 1440))
-  where exists (select from pb.people p where p.email = p_email) or pb.is_invited(p_email);
-  return found;
+  values (p_token, p_email, false, clock_timestamp() + make_interval(mins => least(ttl_minutes, 1440)));
+  perform pb.record_operator_act(p_operator, p_reason, 'sign_in_link.create', v_subject::text);
+  return true;
 end
 $$;
 
-CREATE FUNCTION pb.create_webhook(p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer) RETURNS boolean
+CREATE FUNCTION pb.create_webhook(p_actor uuid, p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1438,6 +1570,8 @@ begin
   end if;
   insert into pb.webhook_endpoints (id, wallet_id, url, description, events, secret)
   values (p_id, pb.own_wallet(), p_url, p_description, p_events, p_secret);
+  perform pb.record_own_change(p_actor, 'webhook.create', p_id::text, p_after => pb.webhook_settings(e))
+  from pb.webhook_endpoints e where e.id = p_id;
   return true;
 end
 $$;
@@ -1453,6 +1587,7 @@ declare
   recovered bigint := least(greatest(amount - owed, 0), pb.written_off(rev.wallet_id));
   v_transfer uuid := case when amount > 0 then pb.new_uuid() end;
   recovered_id uuid := case when recovered > 0 then pb.new_uuid() end;
+  was_suspended boolean := (select w.suspended_at is not null from pb.wallets w where w.id = rev.wallet_id);
 begin
   update pb.reversals r
   set returned_transfer_id = v_transfer, recovered_micros = recovered, recovered_transfer_id = recovered_id,
@@ -1478,6 +1613,9 @@ begin
         then null else w.suspended_at
       end
   where w.id = rev.wallet_id;
+  if was_suspended and exists (select from pb.wallets w where w.id = rev.wallet_id and w.suspended_at is null) then
+    perform pb.record_system_change(rev.wallet_id, 'wallet.resume', rev.wallet_id::text, 'dispute won');
+  end if;
   perform pb.settle_debts(array[rev.wallet_id]);
 end
 $$;
@@ -1519,6 +1657,9 @@ begin
   set taken_micros = taken, owed_micros = owed, taken_transfer_id = taken_id, owed_transfer_id = owed_id,
       froze_at = case when rev.kind = 'dispute' and not was_frozen then now_at end
   where r.reversal_id = p_reversal;
+  if rev.kind = 'dispute' and not was_frozen then
+    perform pb.record_system_change(rev.wallet_id, 'wallet.suspend', rev.wallet_id::text, 'payment disputed');
+  end if;
 end
 $$;
 
@@ -1612,6 +1753,7 @@ begin
   update pb.top_ups t set checkout_url = null, receipt_url = null where t.wallet_id = any (own_wallets);
   -- Not before a payment that was booked earlier.
   update pb.accounts a set deleted_at = pb.entry_time(), name = '' where a.id = p_account;
+  update pb.changes c set before = null, after = null, salt = null where c.account_id = p_account and c.salt is not null;
   delete from pb.invitations i where i.account_id = p_account;
   with gone as (delete from pb.members m where m.account_id = p_account returning m.person_id)
   select array_agg(g.person_id) into former_members from gone g;
@@ -1623,42 +1765,40 @@ begin
 end
 $$;
 
-CREATE TABLE pb.connected_apps (
-    key_id uuid NOT NULL,
-    wallet_id uuid NOT NULL,
-    person_id uuid NOT NULL,
-    client_id text NOT NULL,
-    CONSTRAINT connected_apps_client_id_check CHECK (((length(client_id) >= 1) AND (length(client_id) <= 512)))
-);
-
-CREATE FUNCTION pb.delete_apps(p_keys uuid[]) RETURNS void
-    LANGUAGE sql
+CREATE FUNCTION pb.delete_apps(p_keys uuid[], p_reason text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- DELETE FROM pb.connected_apps AS a
-   WHERE (a.key_id = ANY (delete_apps.p_keys));
- UPDATE pb.keys AS k SET digest = sha256(uuid_send(gen_random_uuid())), revoked_at = COALESCE(k.revoked_at, clock_timestamp()), revoked_reason =
-         CASE
-             WHEN (k.revoked_at IS NULL) THEN 'owner'::text
-             ELSE k.revoked_reason
-         END
-   WHERE (k.id = ANY (delete_apps.p_keys));
-END;
+    AS $$
+begin
+  perform pb.record_system_change(
+    k.wallet_id, 'app.disconnect', k.id::text, p_reason, jsonb_build_object('name', k.name)
+  )
+  from pb.keys k where k.id = any (p_keys) and k.revoked_at is null;
+  delete from pb.connected_apps a where a.key_id = any (p_keys);
+  update pb.keys k
+  set digest = sha256(uuid_send(gen_random_uuid())), revoked_at = coalesce(k.revoked_at, clock_timestamp()),
+    revoked_reason = case when k.revoked_at is null then 'owner' else k.revoked_reason end
+  where k.id = any (p_keys);
+end
+$$;
 
-CREATE FUNCTION pb.delete_auto_top_up() RETURNS boolean
+CREATE FUNCTION pb.delete_auto_top_up(p_actor uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  was_set boolean;
+  settings_before jsonb;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
+  settings_before := pb.auto_top_up_settings(pb.own_wallet());
   delete from pb.auto_top_ups a where a.wallet_id = pb.own_wallet();
-  was_set := found;
   update pb.top_ups t set saves_card = false where t.wallet_id = pb.own_wallet() and t.saves_card;
   update pb.top_ups t set status = 'failed', failure = 'ended', settled_at = clock_timestamp()
   where t.wallet_id = pb.own_wallet() and t.kind = 'automatic' and t.status = 'pending';
-  return was_set;
+  if settings_before is not null then
+    perform pb.record_own_change(p_actor, 'auto_top_up.delete', pb.own_wallet()::text, settings_before);
+  end if;
+  return settings_before is not null;
 end
 $$;
 
@@ -1670,15 +1810,21 @@ declare
   deleted integer;
   ended_before timestamptz := clock_timestamp() - interval '1 hour';
 begin
+  -- In two parts, each of which reads only its index: together they would read every window.
   with ended as materialized (
-    select w.id from pb.budget_windows w
-    where w.resets_at <= ended_before
-      or exists (select from pb.budgets b where b.id = w.budget_id and b.archived_at <= ended_before)
-    limit p_limit for update skip locked
+    select w.id from pb.budget_windows w where w.resets_at <= ended_before
+    order by w.resets_at limit p_limit for update skip locked
+  ), archived as materialized (
+    select w.id from pb.budgets b
+    join pb.budget_windows w on w.wallet_id = b.wallet_id and w.mode = b.mode and w.budget_id = b.id
+    where b.archived_at <= ended_before
+    limit p_limit for update of w skip locked
+  ), deletable as (
+    select id from ended union select id from archived
   ), opened as (
-    delete from pb.window_openings o using ended where o.window_id = ended.id
+    delete from pb.window_openings o using deletable d where o.window_id = d.id
   )
-  delete from pb.budget_windows w using ended where w.id = ended.id;
+  delete from pb.budget_windows w using deletable d where w.id = d.id;
   get diagnostics deleted = row_count;
   delete from pb.budgets b
   where b.archived_at <= ended_before and not exists (
@@ -1750,10 +1896,27 @@ begin
     perform pb.lock_wallets(own_wallets);
     perform pb.delete_apps(array(
       select a.key_id from pb.connected_apps a where a.person_id = old.person_id and a.wallet_id = any (own_wallets)
-    ));
+    ), 'membership changed');
   end if;
   delete from pb.app_settings s where s.person_id = old.person_id and s.wallet_id = any (own_wallets);
   return null;
+end
+$$;
+
+CREATE FUNCTION pb.delete_old_claims(wallet_ids uuid[], idempotency_hmacs bytea[], held_modes pb.key_mode[], now_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  delete from pb.idempotency c
+  using unnest(wallet_ids, idempotency_hmacs, held_modes) as b (wallet_id, hmac, mode)
+  cross join lateral (
+    select f.ctid as place from pb.idempotency f
+    where f.wallet_id = b.wallet_id and f.key_hmac = b.hmac and f.mode = b.mode
+      and f.claimed_at <= now_at - interval '24 hours'
+    offset 0
+  ) old
+  where c.ctid = old.place;
 end
 $$;
 
@@ -1762,6 +1925,7 @@ CREATE FUNCTION pb.delete_old_counts() RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+  perform pb.mark_killed_servers();
   delete from pb.tally_writers where seen_at < clock_timestamp() - interval '1 day';
   delete from pb.upstream_hours where hour < clock_timestamp() - interval '7 days';
   delete from pb.abandoned_calls where since < clock_timestamp() - interval '1 day';
@@ -1847,14 +2011,20 @@ begin
 end
 $_$;
 
-CREATE FUNCTION pb.delete_webhook(p_id uuid) RETURNS boolean
+CREATE FUNCTION pb.delete_webhook(p_actor uuid, p_id uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+  deleted pb.webhook_endpoints;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
-  delete from pb.webhook_endpoints e where e.id = p_id and e.wallet_id = pb.own_wallet();
-  return found;
+  delete from pb.webhook_endpoints e where e.id = p_id and e.wallet_id = pb.own_wallet() returning * into deleted;
+  if not found then
+    return false;
+  end if;
+  perform pb.record_own_change(p_actor, 'webhook.delete', p_id::text, pb.webhook_settings(deleted));
+  return true;
 end
 $$;
 
@@ -1948,6 +2118,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.differing(p_values jsonb, p_others jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT jsonb_object_agg(v.key, v.value) AS jsonb_object_agg
+    FROM jsonb_each(differing.p_values) v(key, value)
+   WHERE ((v.value IS DISTINCT FROM (differing.p_others -> v.key)) AND (v.value <> 'null'::jsonb));
+END;
+
 CREATE FUNCTION pb.disable_webhook(p_id uuid, reason text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2008,6 +2187,27 @@ begin
     ) w;
   end loop;
   return processed;
+end
+$$;
+
+CREATE FUNCTION pb.drop_old_requests() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '400ms'
+    AS $$
+declare
+  partition_name text;
+  dropped integer := 0;
+begin
+  for partition_name in
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'pb.unheld_requests'::regclass
+      and right(c.relname, 8) < to_char(pb.requests_listed_since() at time zone 'utc', 'YYYYMMDD')
+  loop
+    execute format('drop table pb.%I', partition_name);
+    dropped := dropped + 1;
+  end loop;
+  return dropped;
 end
 $$;
 
@@ -2126,19 +2326,18 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.is_live(s pb.sessions) RETURNS boolean
-    LANGUAGE sql STABLE
-    RETURN (((s).created_at > (clock_timestamp() - '30 days'::interval)) AND ((s).seen_at > (clock_timestamp() - '7 days'::interval)));
-
 CREATE FUNCTION pb.end_all_sessions(p_session bytea) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- DELETE FROM pb.sessions AS s
-   WHERE (s.person_id = ( SELECT o.person_id
-            FROM pb.sessions o
-           WHERE ((o.digest = end_all_sessions.p_session) AND pb.is_live(o.*))));
-END;
+    AS $$
+declare
+  v_person uuid := (select s.person_id from pb.sessions s where s.digest = p_session and pb.is_live(s));
+begin
+  delete from pb.sessions s where s.person_id = v_person;
+  perform pb.record_person_change(v_person, m.account_id, 'session.end_all', v_person::text)
+  from pb.members m where m.person_id = v_person;
+end
+$$;
 
 CREATE FUNCTION pb.end_session(p_session bytea) RETURNS void
     LANGUAGE sql SECURITY DEFINER
@@ -2395,6 +2594,7 @@ begin
   perform pb.emit_event(
     e.wallet_id, 'webhook.disabled', jsonb_build_object('endpoint_id', e.id, 'url', e.url, 'reason', reason)
   );
+  perform pb.record_system_change(e.wallet_id, 'webhook.disable', e.id::text, reason);
   return reason;
 end
 $$;
@@ -2443,6 +2643,7 @@ begin
     return 'not_found';
   end if;
   perform pb.delete_apps(array[p_key]);
+  perform pb.record_own_change(s.id, 'app.allow', p_key::text);
   return 'done';
 end
 $$;
@@ -2450,6 +2651,20 @@ $$;
 CREATE FUNCTION pb.fresh_until(s pb.sessions) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     RETURN ((s).authenticated_at + '00:15:00'::interval);
+
+CREATE FUNCTION pb.guard_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if tg_op = 'UPDATE' and to_jsonb(new) = to_jsonb(old) || '{"before": null, "after": null, "salt": null}'
+    and exists (select from pb.accounts a where a.id = old.account_id and a.deleted_at is not null)
+  then
+    return new;
+  end if;
+  raise exception 'this table is append-only' using errcode = 'restrict_violation';
+end
+$$;
 
 CREATE FUNCTION pb.guard_ledger_hour() RETURNS trigger
     LANGUAGE plpgsql
@@ -2504,14 +2719,17 @@ CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], id
 #variable_conflict use_column
 declare
   now_at timestamptz;
+  is_new boolean;
   modes pb.key_mode[];
 begin
-  perform pb.require_timeline(expected_timeline);
-  if lock_wait_ms is not null then
-    perform set_config('lock_timeout', lock_wait_ms::text, true);
-  end if;
-  if cardinality(search_ids) = 1 and not sent_before and idempotency_hmacs is null and run_names is null then
-    balance_micros := pb.hold_one(search_ids[1], wallet_ids[1], key_ids[1], categories[1], end_users[1], skip_locked);
+  perform pb.require_timeline(expected_timeline),
+    case when lock_wait_ms is not null then set_config('lock_timeout', lock_wait_ms::text, true) end;
+  is_new := not sent_before and other_claims is null;
+  if cardinality(search_ids) = 1 and is_new and run_names is null then
+    balance_micros := pb.hold_one(
+      search_ids[1], wallet_ids[1], key_ids[1], idempotency_hmacs[1], fingerprints[1], secret_versions[1], categories[1],
+      end_users[1], skip_locked
+    );
     if balance_micros is not null then
       item := 1;
       outcome := 'held';
@@ -2521,37 +2739,39 @@ begin
   end if;
   if skip_locked then
     wallet_ids := pb.skip_locked_wallets(wallet_ids);
-    return query
-      select b.item::integer, 'busy', null::bigint, null::bigint, null::bigint, null::bigint, null::timestamptz,
-        null::bytea, null::jsonb
-      from unnest(wallet_ids) with ordinality as b (wallet_id, item) where b.wallet_id is null;
   else
     perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
   end if;
   now_at := clock_timestamp();
-
-  if not sent_before then
-    modes := pb.plain_modes(search_ids, wallet_ids, key_ids, idempotency_hmacs, run_names, now_at);
-  end if;
-  if modes is null then
-    if idempotency_hmacs is not null then
-      select c.* into idempotency_hmacs, fingerprints, secret_versions
-      from pb.prepare_claims(
-        search_ids, wallet_ids, key_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
-      ) c;
-    end if;
-    return query select * from pb.hold_each(
-      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories,
-      sent_before, now_at, secret_versions, end_users
+  if is_new then
+    modes := pb.hold_plain(
+      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, categories, now_at, secret_versions, end_users
     );
-    return;
   end if;
-  perform pb.write_holds(search_ids, wallet_ids, key_ids, null, null, categories, null, end_users, modes, null, null, now_at);
-  return query
-    select b.item::integer, 'held', w.credited_micros - w.debited_micros, null::bigint, null::bigint, null::bigint,
-      null::timestamptz, null::bytea, null::jsonb
-    from unnest(wallet_ids) with ordinality as b (wallet_id, item)
-    cross join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w;
+  if modes is not null or skip_locked then
+    return query
+      select b.item::integer, case when b.wallet_id is null then 'busy' else 'held' end, w.credited_micros - w.debited_micros,
+        null::bigint, null::bigint, null::bigint, null::timestamptz, null::bytea, null::jsonb
+      from unnest(wallet_ids, modes) with ordinality as b (wallet_id, mode, item)
+      left join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w on true
+      where b.wallet_id is null or b.mode is not null;
+    if num_nulls(variadic modes) = 0 then
+      return;
+    end if;
+    wallet_ids := array(
+      select case when b.mode is null then b.wallet_id end
+      from unnest(wallet_ids, modes) with ordinality as b (wallet_id, mode, item) order by b.item
+    );
+  end if;
+  if idempotency_hmacs is not null then
+    select c.* into idempotency_hmacs, fingerprints, secret_versions from pb.prepare_claims(
+      search_ids, wallet_ids, key_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
+    ) c;
+  end if;
+  return query select * from pb.hold_each(
+    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories, sent_before,
+    now_at, secret_versions, end_users
+  );
 end
 $$;
 
@@ -2612,6 +2832,9 @@ begin
     end if;
     return next;
   end loop;
+  if idempotency_hmacs is not null then
+    perform pb.delete_old_claims(wallet_ids, idempotency_hmacs, held_modes, now_at);
+  end if;
   perform pb.write_holds(
     search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, secret_versions, end_users, held_modes,
     held_windows, spending, now_at
@@ -2619,7 +2842,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.hold_one(p_search uuid, p_wallet uuid, p_key uuid, p_category text, p_end_user text, skip_locked boolean) RETURNS bigint
+CREATE FUNCTION pb.hold_one(p_search uuid, p_wallet uuid, p_key uuid, p_hmac bytea, p_fingerprint bytea, p_secret_version smallint, p_category text, p_end_user text, skip_locked boolean) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2638,21 +2861,83 @@ begin
   if not found then
     return null;
   end if;
-  -- The wallet is locked now, so the key is read in its final state.
+  -- The wallet is locked now, so key and claim are read in their final state.
   now_at := clock_timestamp();
   insert into pb.searches
-    (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, category, end_user)
-  select p_search, k.wallet_id, k.id, 'live', pb.price_micros(), 'pending', now_at, now_at + interval '60 seconds',
+    (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, idempotency_hmac, category, end_user)
+  select p_search, k.wallet_id, k.id, 'live', pb.price_micros(), 'pending', now_at, now_at + interval '60 seconds', p_hmac,
     p_category, p_end_user
   from (select * from pb.keys f where f.id = p_key offset 0) k
   where k.wallet_id = p_wallet and k.mode = 'live'
     and k.revoked_at is null and k.limits_id is null and (k.expires_at is null or k.expires_at > now_at)
-    and p_search between pb.uuid_floor(now_at - interval '1 day') and pb.uuid_floor(now_at + interval '1 day');
-  if found then
-    return balance;
+    and p_search between pb.uuid_floor(now_at - interval '1 day') and pb.uuid_floor(now_at + interval '1 day')
+    and not exists (select from pb.idempotency c where c.wallet_id = p_wallet and c.key_hmac = p_hmac);
+  if not found then
+    update pb.wallets w set held_micros = w.held_micros - pb.price_micros() where w.id = p_wallet;
+    return null;
   end if;
-  update pb.wallets w set held_micros = w.held_micros - pb.price_micros() where w.id = p_wallet;
-  return null;
+  if p_hmac is not null then
+    insert into pb.idempotency (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, secret_version)
+    values (p_wallet, 'live', p_hmac, p_fingerprint, p_search, now_at, coalesce(p_secret_version, 1));
+  end if;
+  return balance;
+end
+$$;
+
+CREATE FUNCTION pb.hold_plain(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], categories text[], now_at timestamp with time zone, secret_versions smallint[], end_users text[]) RETURNS pb.key_mode[]
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  oldest_id uuid := pb.uuid_floor(now_at - interval '1 day');
+  newest_id uuid := pb.uuid_floor(now_at + interval '1 day');
+  claimants uuid[] := '{}';
+  modes pb.key_mode[];
+begin
+  if num_nulls(variadic run_names) = 0 then
+    return null;
+  end if;
+  if idempotency_hmacs is not null then
+    claimants := array(
+      select b.wallet_id from unnest(wallet_ids, idempotency_hmacs) as b (wallet_id, hmac)
+      cross join lateral (
+        select from pb.idempotency f where f.wallet_id = b.wallet_id and f.key_hmac = b.hmac offset 0
+      ) claim
+      union all
+      select b.wallet_id from unnest(wallet_ids, idempotency_hmacs) as b (wallet_id, hmac)
+      where b.hmac is not null group by b.wallet_id, b.hmac having count(*) > 1
+    );
+  end if;
+  modes := array(
+    select case
+      when bool_and(f.is_plain) over own
+        and count(*) filter (where f.mode = 'live') over own * pb.price_micros() <= f.available then f.mode
+    end
+    from (
+      select b.item, b.wallet_id, k.mode,
+        w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros as available,
+        coalesce(
+          k.wallet_id = b.wallet_id and w.suspended_at is null and b.run_name is null and b.wallet_id <> all (claimants)
+            and k.mode <> 'mgmt' and k.revoked_at is null and k.limits_id is null
+            and (k.expires_at is null or k.expires_at > now_at) and b.search_id between oldest_id and newest_id,
+          false
+        ) as is_plain
+      from unnest(search_ids, wallet_ids, key_ids, run_names) with ordinality
+        as b (search_id, wallet_id, key_id, run_name, item)
+      left join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w on true
+      left join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k on true
+    ) f
+    window own as (partition by f.wallet_id)
+    order by f.item
+  );
+  if num_nonnulls(variadic modes) = 0 then
+    return null;
+  end if;
+  perform pb.write_holds(
+    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, secret_versions, end_users, modes, null, null,
+    now_at
+  );
+  return modes;
 end
 $$;
 
@@ -2727,8 +3012,10 @@ CREATE FUNCTION pb.invite_to_team(p_session bytea, p_wallet uuid, p_email text, 
     AS $$
 declare
   v_account uuid;
+  v_actor uuid;
 begin
-  select r.refusal, r.team_account into outcome, v_account from pb.check_team_change(p_session, p_wallet, true) r;
+  select r.refusal, r.team_account, r.actor_person into outcome, v_account, v_actor
+  from pb.check_team_change(p_session, p_wallet, true) r;
   if outcome is null and (
     select count(*) from pb.invitations i
     where i.account_id = v_account and i.accepted_at is null and i.expires_at > clock_timestamp()
@@ -2741,6 +3028,9 @@ begin
     if p_email_id is not null then
       insert into pb.pending_emails (id, invitation_id, sealed) values (p_email_id, id, p_sealed);
     end if;
+    perform pb.record_person_change(
+      v_actor, v_account, 'invitation.create', id::text, p_after => jsonb_build_object('role', p_role)
+    );
   end if;
   return next;
 end
@@ -2801,6 +3091,10 @@ CREATE FUNCTION pb.is_invited(p_email text) RETURNS boolean
            WHERE ((i.email = is_invited.p_email) AND (i.accepted_at IS NULL) AND (i.expires_at > clock_timestamp())))) AS "exists";
 END;
 
+CREATE FUNCTION pb.is_live(s pb.sessions) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN (((s).created_at > (clock_timestamp() - '30 days'::interval)) AND ((s).seen_at > (clock_timestamp() - '7 days'::interval)));
+
 CREATE FUNCTION pb.iso_time(moment timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE STRICT
     RETURN to_char((moment AT TIME ZONE 'utc'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text);
@@ -2815,6 +3109,24 @@ declare
 begin
   return v_email is not null
     and pb.begin_session(v_email, false, new_session, old_session, clock_timestamp()) is not null;
+end
+$$;
+
+CREATE FUNCTION pb.key_settings(k pb.keys) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return jsonb_build_object(
+    'name', k.name, 'mode', k.mode, 'start', k.start, 'scopes', k.scopes, 'allowed_ips', k.allowed_ips,
+    'expires_at', pb.iso_time(k.expires_at), 'searches_per_second', k.searches_per_second,
+    'searches_in_flight', k.searches_in_flight, 'compat', k.compat
+  ) || (
+    select coalesce(jsonb_object_agg(
+      'budget_' || l.key, case l.key when 'end_user_period' then l.value else to_jsonb(pb.usd(l.value::bigint)) end
+    ), '{}')
+    from jsonb_each(pb.read_key_limits(k.limits_id)) l
+  );
 end
 $$;
 
@@ -2914,7 +3226,7 @@ declare
   created integer := 0;
 begin
   for each_day in select generate_series(first_day, last_day, interval '1 day')::date loop
-    foreach parent in array array['searches', 'transfers'] loop
+    foreach parent in array array['searches', 'transfers', 'unheld_requests'] loop
       partition_name := parent || '_' || to_char(each_day, 'YYYYMMDD');
       if to_regclass('pb.' || partition_name) is null then
         -- Created separately and then attached: CREATE TABLE ... PARTITION OF takes a lock that blocks every search
@@ -2943,6 +3255,32 @@ begin
   return created;
 end
 $$;
+
+CREATE TABLE pb.secret_reports (
+    process_id uuid NOT NULL,
+    versions smallint[] NOT NULL,
+    check_values bytea[] NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    has_stopped boolean NOT NULL,
+    CONSTRAINT one_check_value_per_version CHECK ((cardinality(versions) = cardinality(check_values)))
+);
+
+CREATE TABLE pb.tally_writers (
+    id uuid NOT NULL,
+    last_batch bigint NOT NULL,
+    seen_at timestamp with time zone NOT NULL
+);
+
+CREATE FUNCTION pb.mark_killed_servers() RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ INSERT INTO pb.incomplete_hours (hour)  SELECT DISTINCT date_trunc('hour'::text, (r.seen_at + n.later), 'utc'::text) AS date_trunc
+            FROM ((pb.secret_reports r
+              JOIN pb.tally_writers w ON ((w.id = r.process_id)))
+              CROSS JOIN ( VALUES ('00:00:00'::interval), ('00:00:10'::interval)) n(later))
+           WHERE ((NOT r.has_stopped) AND (r.seen_at < (clock_timestamp() - '00:02:00'::interval))) ON CONFLICT DO NOTHING;
+END;
 
 CREATE FUNCTION pb.merge_key_limits(p_limits jsonb, p_changes jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE
@@ -2976,7 +3314,11 @@ begin
   elsif (select count(*) from pb.members m where m.person_id = s.person_id and m.role = 'owner') >= 10 then
     return 'too_many';
   end if;
-  perform pb.sign_up(v_email, p_person_name, p_account_name, p_wallet, trial_address, trial_transfer);
+  perform pb.record_person_change(
+    s.person_id, a.account_id, 'account.create', a.account_id::text,
+    p_after => jsonb_build_object('name', p_account_name, 'trial', a.trial), p_wallet => p_wallet
+  )
+  from pb.sign_up(v_email, p_person_name, p_account_name, p_wallet, trial_address, trial_transfer) a;
   return 'done';
 end
 $$;
@@ -3004,30 +3346,17 @@ CREATE FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_wallet u
    WHERE (closed_at IS NULL) DO NOTHING;
 END;
 
-CREATE TABLE pb.audit_log (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    number bigint NOT NULL,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    operator text NOT NULL,
-    act text NOT NULL,
-    wallet_id uuid,
-    target text NOT NULL,
-    reason text NOT NULL,
-    outcome text NOT NULL,
-    details jsonb DEFAULT '{}'::jsonb NOT NULL,
-    CONSTRAINT audit_log_operator_check CHECK (((length(operator) >= 1) AND (length(operator) <= 255))),
-    CONSTRAINT audit_log_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
-    CONSTRAINT audit_log_target_check CHECK (((length(target) >= 1) AND (length(target) <= 255))),
-    CONSTRAINT known_acts CHECK ((act = ANY (ARRAY['credit'::text, 'top_up'::text, 'refund'::text, 'suspend'::text, 'resume'::text, 'revoke_key'::text, 'create_wallet'::text, 'delete_account'::text, 'close_notice'::text, 'adjust'::text, 'approve_adjustment'::text, 'reject_adjustment'::text, 'close_month'::text, 'accept_database'::text])))
-);
-
-CREATE FUNCTION pb.record_audit(p_operator text, p_act text, p_wallet uuid, p_target text, p_reason text, p_outcome text, p_details jsonb DEFAULT '{}'::jsonb) RETURNS void
-    LANGUAGE sql
+CREATE FUNCTION pb.record_operator_act(p_operator text, p_reason text, p_act text, p_subject text, p_wallet uuid DEFAULT NULL::uuid, p_outcome text DEFAULT 'done'::text, p_before jsonb DEFAULT NULL::jsonb, p_after jsonb DEFAULT NULL::jsonb, p_account uuid DEFAULT NULL::uuid) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- INSERT INTO pb.audit_log (operator, act, wallet_id, target, reason, outcome, details)
-   VALUES (record_audit.p_operator, record_audit.p_act, record_audit.p_wallet, record_audit.p_target, record_audit.p_reason, record_audit.p_outcome, record_audit.p_details);
-END;
+    AS $$
+begin
+  perform pb.record_change(
+    'operator', p_operator, null, p_act, p_subject, p_account, p_wallet, p_reason, p_outcome, p_before, p_after,
+    p_outcome in ('done', 'refunded', 'revoked', 'booked', 'requested', 'rejected', 'deleted', 'closed')
+  );
+end
+$$;
 
 CREATE TABLE pb.timelines (
     timeline integer NOT NULL,
@@ -3043,7 +3372,7 @@ CREATE FUNCTION pb.operator_accept_database(p_operator text, p_reason text, p_id
  DELETE FROM pb.timelines AS t
     USING pg_control_system() s(pg_control_version, catalog_version_no, system_identifier, pg_control_last_modified)
    WHERE (t.system_identifier <> s.system_identifier);
- SELECT pb.record_audit(p_operator, 'accept_database'::text, NULL::uuid, p_identity, p_reason, 'done'::text) AS record_audit;
+ SELECT pb.record_operator_act(p_operator, p_reason, 'database.accept'::text, p_identity) AS record_operator_act;
 END;
 
 CREATE FUNCTION pb.operator_adjust(p_operator text, p_reason text, p_kind text, p_reference text, p_wallet uuid DEFAULT NULL::uuid, p_amount bigint DEFAULT NULL::bigint) RETURNS TABLE(outcome text, adjustment_id uuid, wallet_id uuid, amount_micros bigint)
@@ -3106,9 +3435,9 @@ begin
       adjustment_id := null;
     end;
   end if;
-  perform pb.record_audit(
-    p_operator, 'adjust', wallet_id, p_reference, p_reason, outcome,
-    jsonb_build_object('kind', p_kind, 'amount_micros', amount_micros, 'adjustment', adjustment_id)
+  perform pb.record_operator_act(
+    p_operator, p_reason, 'adjustment.request', p_reference, wallet_id, outcome,
+    p_after => jsonb_build_object('kind', p_kind, 'amount', pb.usd(amount_micros), 'adjustment', adjustment_id)
   );
   return next;
 end
@@ -3124,7 +3453,7 @@ begin
   if not found then
     return false;
   end if;
-  perform pb.record_audit(p_operator, 'close_notice', null, p_notice::text, p_reason, 'done');
+  perform pb.record_operator_act(p_operator, p_reason, 'notice.close', p_notice::text);
   return true;
 end
 $$;
@@ -3160,9 +3489,10 @@ begin
       result := sqlerrm;
     end;
   end if;
-  perform pb.record_audit(
-    p_operator, case when is_approved then 'approve' else 'reject' end || '_adjustment', a.wallet_id, a.reference,
-    p_reason, result, jsonb_build_object('kind', a.kind, 'amount_micros', a.amount_micros, 'adjustment', a.id)
+  perform pb.record_operator_act(
+    p_operator, p_reason, case when is_approved then 'adjustment.approve' else 'adjustment.reject' end, a.reference,
+    a.wallet_id, result,
+    p_after => jsonb_build_object('kind', a.kind, 'amount', pb.usd(a.amount_micros), 'adjustment', a.id)
   );
   return result;
 end
@@ -3175,7 +3505,10 @@ CREATE FUNCTION pb.operator_delete_account(p_operator text, p_reason text, p_acc
 begin
   select d.outcome, d.balance_micros into outcome, balance_micros from pb.delete_account(p_account, may_forfeit) d;
   if outcome <> 'not_found' then
-    perform pb.record_audit(p_operator, 'delete_account', null, p_account::text, p_reason, outcome);
+    perform pb.record_operator_act(
+      p_operator, p_reason, 'account.delete', p_account::text, p_outcome => outcome, p_account => p_account,
+      p_after => jsonb_build_object('balance', pb.usd(balance_micros))
+    );
   end if;
   return next;
 end
@@ -3229,7 +3562,7 @@ begin
   from pb.refund(array[p_search], array[v_wallet], array[p_transfer], array[p_reason]) r;
   -- Read again, because the refund may have paid a debt.
   select w.credited_micros - w.debited_micros into balance_micros from pb.wallets w where w.id = v_wallet;
-  perform pb.record_audit(p_operator, 'refund', v_wallet, p_search::text, p_reason, outcome);
+  perform pb.record_operator_act(p_operator, p_reason, 'search.refund', p_search::text, v_wallet, outcome);
   return next;
 end
 $$;
@@ -3246,7 +3579,9 @@ begin
     return 'unknown_key';
   end if;
   outcome := case when pb.revoke_key(v_wallet, p_key, p_cause) then 'revoked' else 'repeated' end;
-  perform pb.record_audit(p_operator, 'revoke_key', v_wallet, p_key::text, p_reason, outcome);
+  perform pb.record_operator_act(
+    p_operator, p_reason, 'key.revoke', p_key::text, v_wallet, outcome, p_after => jsonb_build_object('cause', p_cause)
+  );
   return outcome;
 end
 $$;
@@ -3259,8 +3594,8 @@ declare
   was_found boolean := pb.suspend_wallet(p_wallet, is_suspended);
 begin
   if was_found then
-    perform pb.record_audit(
-      p_operator, case when is_suspended then 'suspend' else 'resume' end, p_wallet, p_wallet::text, p_reason, 'done'
+    perform pb.record_operator_act(
+      p_operator, p_reason, case when is_suspended then 'wallet.suspend' else 'wallet.resume' end, p_wallet::text, p_wallet
     );
   end if;
   return was_found;
@@ -3320,9 +3655,9 @@ begin
       adjustment_id := null;
     end;
   end if;
-  perform pb.record_audit(
-    p_operator, 'adjust', p_wallet, own_reference, p_reason, outcome,
-    jsonb_build_object('kind', p_kind, 'amount_micros', amount_micros, 'adjustment', adjustment_id,
+  perform pb.record_operator_act(
+    p_operator, p_reason, 'adjustment.request', own_reference, p_wallet, outcome,
+    p_after => jsonb_build_object('kind', p_kind, 'amount', pb.usd(amount_micros), 'adjustment', adjustment_id,
       'source', p_source, 'target', p_target, 'target_wallet', p_target_wallet)
   );
   return next;
@@ -3485,7 +3820,7 @@ CREATE FUNCTION pb.own_version(before uuid, since uuid) RETURNS text
     AS $$
 begin
   return (
-    select concat_ws(' ', w.credited_micros, w.debited_micros, w.owed_micros, ended.last_at)
+    select concat_ws(' ', w.credited_micros, w.debited_micros, w.owed_micros, ended.last_at, unheld.last_id)
     from pb.wallets w
     cross join (
       select max(s.settled_at) as last_at
@@ -3500,6 +3835,11 @@ begin
         where f.id = newest.id and f.wallet_id = (select pb.own_wallet()) and f.id < before and f.id >= since offset 0
       ) s
     ) ended
+    left join lateral (
+      select u.id as last_id from pb.unheld_requests u
+      where u.wallet_id = (select pb.own_wallet()) and u.id < before and u.id >= since
+      order by u.id desc limit 1
+    ) unheld on true
     where w.id = (select pb.own_wallet())
   );
 end
@@ -3547,38 +3887,6 @@ CREATE FUNCTION pb.payment_id_of(p_kind text, p_reference text) RETURNS text
              ELSE ('manual:'::text || p_reference)
          END AS "case";
 END;
-
-CREATE FUNCTION pb.plain_modes(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], run_names text[], now_at timestamp with time zone) RETURNS pb.key_mode[]
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  oldest_id uuid := pb.uuid_floor(now_at - interval '1 day');
-  newest_id uuid := pb.uuid_floor(now_at + interval '1 day');
-begin
-  if coalesce(num_nonnulls(variadic idempotency_hmacs), 0) + coalesce(num_nonnulls(variadic run_names), 0) > 0 then
-    return null;
-  end if;
-  return (
-    with acceptable as (
-      select b.item, b.wallet_id, k.mode,
-        w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros as available
-      from unnest(search_ids, wallet_ids, key_ids) with ordinality as b (search_id, wallet_id, key_id, item)
-      cross join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w
-      cross join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k
-      where k.wallet_id = b.wallet_id and w.suspended_at is null
-        and k.mode <> 'mgmt' and k.revoked_at is null and k.limits_id is null
-        and (k.expires_at is null or k.expires_at > now_at)
-        and b.search_id between oldest_id and newest_id
-    )
-    select array_agg(f.mode order by f.item) from acceptable f
-    having count(*) = cardinality(search_ids) and not exists (
-      select from acceptable g where g.mode = 'live'
-      group by g.wallet_id, g.available having count(*) * pb.price_micros() > g.available
-    )
-  );
-end
-$$;
 
 CREATE FUNCTION pb.prepare_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], other_claims bytea[], now_at timestamp with time zone, INOUT idempotency_hmacs bytea[], INOUT fingerprints bytea[], INOUT secret_versions smallint[]) RETURNS record
     LANGUAGE plpgsql
@@ -3663,6 +3971,11 @@ CREATE TABLE pb.searches (
     category text,
     outcome text,
     end_user text,
+    auth_ms smallint,
+    hold_ms smallint,
+    upstream_ms smallint,
+    rank_ms smallint,
+    upstreams text,
     CONSTRAINT category_length CHECK ((length(category) <= 32)),
     CONSTRAINT live_searches_cost_the_price CHECK ((price_micros =
 CASE mode
@@ -3670,7 +3983,8 @@ CASE mode
     ELSE 0
 END)),
     CONSTRAINT outcome_length CHECK ((length(outcome) <= 64)),
-    CONSTRAINT settled_when_not_pending CHECK (((settled_at IS NULL) = (state = 'pending'::pb.search_state)))
+    CONSTRAINT settled_when_not_pending CHECK (((settled_at IS NULL) = (state = 'pending'::pb.search_state))),
+    CONSTRAINT upstreams_length CHECK ((length(upstreams) <= 512))
 )
 PARTITION BY RANGE (id);
 
@@ -3971,6 +4285,41 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.record_approval_limit() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pb.record_operator_act(
+    session_user, null, 'approval_limit.change', 'approval_limit',
+    p_before => jsonb_build_object('limit', pb.usd(old.limit_micros)),
+    p_after => jsonb_build_object('limit', pb.usd(new.limit_micros))
+  );
+  return null;
+end
+$$;
+
+CREATE FUNCTION pb.record_change(p_actor text, p_operator text, p_actor_id uuid, p_act text, p_subject text, p_account uuid, p_wallet uuid, p_reason text, p_outcome text, p_before jsonb, p_after jsonb, has_effect boolean) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  v_account uuid := coalesce(p_account, (select w.account_id from pb.wallets w where w.id = p_wallet));
+  v_before jsonb := pb.without_secrets(pb.differing(p_before, p_after));
+  v_after jsonb := pb.without_secrets(pb.differing(p_after, p_before));
+  v_salt bytea := case when v_before is not null or v_after is not null then uuid_send(gen_random_uuid()) end;
+begin
+  insert into pb.changes (
+    actor, operator, actor_id, act, subject, account_id, wallet_id, reason, outcome, before, after, salt, values_digest,
+    visibility
+  )
+  select p_actor, p_operator, p_actor_id, p_act, p_subject, v_account, p_wallet, p_reason, p_outcome, v_before, v_after,
+    v_salt, pb.values_digest(v_salt, v_before, v_after),
+    case when has_effect and v_account is not null then a.visibility else 'operator' end
+  from (values (p_act)) given (act) left join pb.acts a on a.act = given.act;
+end
+$$;
+
 CREATE FUNCTION pb.record_checkout(p_top_up uuid, p_checkout text, p_url text, p_end timestamp with time zone) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4024,6 +4373,7 @@ begin
   returning a.off_at is not null into has_ended;
   if has_ended then
     perform pb.open_payment_notice('automatic_top_up_off', p_wallet::text, p_wallet, null);
+    perform pb.record_system_change(p_wallet, 'auto_top_up.stop', p_wallet::text, 'four declines in a row');
   end if;
 end
 $$;
@@ -4038,6 +4388,24 @@ CREATE FUNCTION pb.record_key_uses(key_ids uuid[]) RETURNS void
            WHERE ((f.id = ANY (record_key_uses.key_ids)) AND ((f.last_used_at IS NULL) OR (f.last_used_at < (clock_timestamp() - '00:00:20'::interval))))
           FOR NO KEY UPDATE OF f SKIP LOCKED));
 END;
+
+CREATE FUNCTION pb.record_own_change(p_actor uuid, p_act text, p_subject text, p_before jsonb DEFAULT NULL::jsonb, p_after jsonb DEFAULT NULL::jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  is_key boolean := exists (select from pb.keys k where k.id = p_actor and k.wallet_id = pb.own_wallet());
+  v_actor uuid := case when is_key then p_actor else (select s.person_id from pb.sessions s where s.id = p_actor) end;
+begin
+  if v_actor is null then
+    raise exception 'the session has ended' using errcode = 'PB020';
+  end if;
+  perform pb.record_change(
+    case when is_key then 'key' else 'person' end, null, v_actor, p_act, p_subject, null, pb.own_wallet(), null, 'done',
+    p_before, p_after, true
+  );
+end
+$$;
 
 CREATE TABLE pb.payment_events (
     event_id text NOT NULL,
@@ -4063,14 +4431,67 @@ CREATE FUNCTION pb.record_payment_event(p_event text, p_type text, p_wallet uuid
            WHERE (record_payment_event.p_event IS NOT NULL) ON CONFLICT(event_id) DO NOTHING;
 END;
 
+CREATE FUNCTION pb.record_person_change(p_person uuid, p_account uuid, p_act text, p_subject text, p_before jsonb DEFAULT NULL::jsonb, p_after jsonb DEFAULT NULL::jsonb, p_wallet uuid DEFAULT NULL::uuid) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pb.record_change(
+    'person', null, p_person, p_act, p_subject, p_account, p_wallet, null, 'done', p_before, p_after, true
+  );
+end
+$$;
+
+CREATE FUNCTION pb.record_system_change(p_wallet uuid, p_act text, p_subject text, p_reason text, p_before jsonb DEFAULT NULL::jsonb, p_after jsonb DEFAULT NULL::jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pb.record_change(
+    'system', null, null, p_act, p_subject, null, p_wallet, p_reason, 'done', p_before, p_after, true
+  );
+end
+$$;
+
+CREATE TABLE pb.changes (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    number bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    actor text NOT NULL,
+    operator text,
+    actor_id uuid,
+    act text NOT NULL,
+    subject text NOT NULL,
+    account_id uuid,
+    wallet_id uuid,
+    reason text,
+    outcome text NOT NULL,
+    before jsonb,
+    after jsonb,
+    salt bytea,
+    values_digest bytea,
+    visibility text NOT NULL,
+    CONSTRAINT changes_actor_check CHECK ((actor = ANY (ARRAY['operator'::text, 'person'::text, 'key'::text, 'system'::text]))),
+    CONSTRAINT changes_operator_check CHECK (((length(operator) >= 1) AND (length(operator) <= 255))),
+    CONSTRAINT changes_outcome_check CHECK ((outcome ~ '^[a-z_]{1,64}$'::text)),
+    CONSTRAINT changes_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
+    CONSTRAINT changes_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255))),
+    CONSTRAINT changes_visibility_check CHECK ((visibility = ANY (ARRAY['operator'::text, 'owner'::text]))),
+    CONSTRAINT no_secrets CHECK ((concat((before)::text, (after)::text) !~ 'pb_(live|test|mgmt)_\w{30}|whsec_[0-9A-Za-z+/]{16}'::text)),
+    CONSTRAINT operators_have_names CHECK (((operator IS NOT NULL) = (actor = 'operator'::text))),
+    CONSTRAINT owners_see_their_account CHECK (((visibility = 'operator'::text) OR (account_id IS NOT NULL))),
+    CONSTRAINT people_and_keys_have_ids CHECK (((actor_id IS NOT NULL) = (actor = ANY (ARRAY['person'::text, 'key'::text])))),
+    CONSTRAINT values_are_salted CHECK ((((octet_length(salt) = 16) AND (octet_length(values_digest) = 32)) OR ((salt IS NULL) AND (before IS NULL) AND (after IS NULL))))
+);
+
 CREATE FUNCTION pb.records(p_since timestamp with time zone, p_until timestamp with time zone) RETURNS TABLE(at timestamp with time zone, line text)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     BEGIN ATOMIC
- SELECT a.at,
-     concat_ws(' '::text, 'audit', a.number, a.id, pb.line_time(a.at), pb.line_text(a.operator), pb.line_text(a.act), COALESCE((a.wallet_id)::text, '-'::text), pb.line_text(a.target), pb.line_text(a.reason), pb.line_text(a.outcome), pb.line_text((a.details)::text)) AS concat_ws
-    FROM pb.audit_log a
-   WHERE ((a.at >= records.p_since) AND (a.at < records.p_until))
+ SELECT c.at,
+     concat_ws(' '::text, 'change', c.number, c.id, pb.line_time(c.at), c.actor, pb.line_text(c.operator), COALESCE((c.actor_id)::text, '-'::text), c.act, pb.line_text(c.subject), COALESCE((c.account_id)::text, '-'::text), COALESCE((c.wallet_id)::text, '-'::text), pb.line_text(c.reason), c.outcome, COALESCE(encode(c.values_digest, 'hex'::text), '-'::text), c.visibility) AS concat_ws
+    FROM pb.changes c
+   WHERE ((c.at >= records.p_since) AND (c.at < records.p_until))
  UNION ALL
   SELECT d.decided_at,
      concat_ws(' '::text, 'adjustment', d.id, pb.line_time(d.requested_at), pb.line_time(d.decided_at), pb.line_text(d.kind), pb.line_text(d.reference), d.wallet_id, d.amount_micros, d.limit_micros, d.owed_micros, pb.line_text(d.state), pb.line_text(d.reason), pb.line_text(d.operator), pb.line_text(d.approver), COALESCE((d.transfer_id)::text, '-'::text), COALESCE((d.owed_transfer_id)::text, '-'::text)) AS concat_ws
@@ -4267,7 +4688,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[] DEFAULT NULL::text[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, expected_timeline text DEFAULT NULL::text) RETURNS TABLE(item integer, state text, balance_micros bigint)
+CREATE FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[] DEFAULT NULL::text[], skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, expected_timeline text DEFAULT NULL::text, step_ms smallint[] DEFAULT NULL::smallint[], p_upstreams text[] DEFAULT NULL::text[]) RETURNS TABLE(item integer, state text, balance_micros bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -4282,10 +4703,8 @@ declare
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
   now_at timestamptz;
 begin
-  perform pb.require_timeline(expected_timeline);
-  if lock_wait_ms is not null then
-    perform set_config('lock_timeout', lock_wait_ms::text, true);
-  end if;
+  perform pb.require_timeline(expected_timeline),
+    case when lock_wait_ms is not null then set_config('lock_timeout', lock_wait_ms::text, true) end;
   if skip_locked then
     wallet_ids := pb.skip_locked_wallets(wallet_ids);
   else
@@ -4295,7 +4714,11 @@ begin
   -- Only for pending searches: the outcome of a search that has ended is final.
   if outcomes is not null then
     update pb.searches s
-    set outcome = outcomes[array_position(search_ids, s.id)]
+    set outcome = outcomes[array_position(search_ids, s.id)],
+      (auth_ms, hold_ms, upstream_ms, rank_ms, upstreams) = (
+        select step_ms[4 * i - 3], step_ms[4 * i - 2], step_ms[4 * i - 1], step_ms[4 * i], p_upstreams[i]
+        from (select array_position(search_ids, s.id) as i offset 0) found
+      )
     where s.id = any (search_ids) and s.id between first_id and last_id
       and coalesce((s.id, s.wallet_id) in (select * from unnest(search_ids, wallet_ids)), false)
       and s.state = 'pending';
@@ -4421,6 +4844,17 @@ CREATE FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open 
          END));
  INSERT INTO pb.pending_emails (id, sign_in_digest, sealed)
    VALUES (request_sign_in.p_email_id, request_sign_in.p_token, request_sign_in.p_sealed);
+END;
+
+CREATE FUNCTION pb.utc_day(moment timestamp with time zone) RETURNS date
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN ((moment AT TIME ZONE 'utc'::text))::date;
+
+CREATE FUNCTION pb.requests_listed_since() RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (((pb.utc_day(clock_timestamp()) - 7))::timestamp without time zone AT TIME ZONE 'utc'::text) AS timezone;
 END;
 
 CREATE FUNCTION pb.require_owner() RETURNS trigger
@@ -4554,7 +4988,11 @@ begin
   end if;
   delete from pb.invitations i
   where i.id = p_invitation and i.account_id = r.team_account and i.accepted_at is null;
-  return case when found then 'done' else 'not_found' end;
+  if not found then
+    return 'not_found';
+  end if;
+  perform pb.record_person_change(r.actor_person, r.team_account, 'invitation.revoke', p_invitation::text);
+  return 'done';
 end
 $$;
 
@@ -4584,7 +5022,9 @@ begin
   elsif not exists (select from pb.keys k where k.id = p_key and k.wallet_id = pb.own_wallet()) then
     return 'not_found';
   end if;
-  perform pb.revoke_key(pb.own_wallet(), p_key, 'owner');
+  if pb.revoke_key(pb.own_wallet(), p_key, 'owner') then
+    perform pb.record_own_change(p_actor, 'key.revoke', p_key::text);
+  end if;
   return 'done';
 end
 $$;
@@ -4601,13 +5041,15 @@ declare
 begin
   searches := 0;
   is_done := true;
-  perform pb.delete_old_counts();
   select w.counted_before into since from pb.usage_watermark w for update skip locked;
   if since is null then
     return;
   end if;
   select least(w.settled_before, since + max_range), w.settled_before <= since + max_range into until, is_done
   from pb.sweep_watermark w;
+  if is_done then
+    perform pb.delete_old_counts();
+  end if;
   if until <= since then
     return;
   end if;
@@ -4680,12 +5122,16 @@ begin
     k.expires_at, k.searches_per_second, k.searches_in_flight, k.limits_id, k.compat, old_id);
   update pb.keys f
   set expires_at = least(coalesce(f.expires_at, 'infinity'), now_at + make_interval(secs => grace_seconds))
-  where f.id = old_id and f.wallet_id = k.wallet_id;
+  where f.id = old_id and f.wallet_id = k.wallet_id
+  returning f.expires_at into k.expires_at;
+  perform pb.record_own_change(p_actor, 'key.rotate', new_id::text, p_after => jsonb_build_object(
+    'name', k.name, 'start', new_start, 'rotated_from', old_id, 'previous_expires_at', pb.iso_time(k.expires_at)
+  ));
   return 'done';
 end
 $$;
 
-CREATE FUNCTION pb.rotate_webhook_secret(p_id uuid, new_secret bytea) RETURNS timestamp with time zone
+CREATE FUNCTION pb.rotate_webhook_secret(p_actor uuid, p_id uuid, new_secret bytea) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -4697,6 +5143,12 @@ begin
   set previous_secret = e.secret, previous_until = clock_timestamp() + interval '24 hours', secret = new_secret
   where e.id = p_id and e.wallet_id = pb.own_wallet()
   returning e.previous_until into ends;
+  if found then
+    perform pb.record_own_change(
+      p_actor, 'webhook.rotate_secret', p_id::text,
+      p_after => jsonb_build_object('previous_until', pb.iso_time(ends))
+    );
+  end if;
   return ends;
 end
 $$;
@@ -4792,15 +5244,25 @@ CREATE FUNCTION pb.searches_listed_since() RETURNS timestamp with time zone
    WHERE (i.inhparent = ('pb.searches'::regclass)::oid);
 END;
 
-CREATE FUNCTION pb.set_alerts(new_email text, new_low_balance_micros bigint) RETURNS boolean
+CREATE FUNCTION pb.set_alerts(p_actor uuid, new_email text, new_low_balance_micros bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+  w pb.wallets;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
-  update pb.wallets w set alert_email = new_email, low_balance_micros = new_low_balance_micros
-  where w.id = pb.own_wallet();
-  return found;
+  select * into w from pb.wallets f where f.id = pb.own_wallet();
+  if not found then
+    return false;
+  end if;
+  update pb.wallets f set alert_email = new_email, low_balance_micros = new_low_balance_micros where f.id = w.id;
+  perform pb.record_own_change(
+    p_actor, 'alerts.change', w.id::text,
+    jsonb_build_object('email', w.alert_email, 'low_balance', pb.usd(w.low_balance_micros)),
+    jsonb_build_object('email', new_email, 'low_balance', pb.usd(new_low_balance_micros))
+  );
+  return true;
 end
 $$;
 
@@ -4811,32 +5273,51 @@ CREATE FUNCTION pb.set_app_wallet(p_session bytea, p_wallet uuid, day_micros big
 declare
   s pb.sessions := pb.lock_app_wallet(p_session, p_wallet);
   refusal text := pb.check_manager(s.id, day_micros is not null);
+  day_before bigint;
 begin
   if refusal is not null then
     return refusal;
-  elsif day_micros is null then
+  end if;
+  select f.day_limit_micros into day_before from pb.app_settings f
+  where f.person_id = s.person_id and f.wallet_id = p_wallet;
+  if day_micros is null then
     delete from pb.app_settings f where f.person_id = s.person_id and f.wallet_id = p_wallet;
+    if found then
+      perform pb.record_own_change(
+        s.id, 'app_settings.delete', s.person_id::text, jsonb_build_object('budget_day', pb.usd(day_before))
+      );
+    end if;
   else
     insert into pb.app_settings as f (person_id, wallet_id, day_limit_micros)
     values (s.person_id, p_wallet, day_micros)
     on conflict (person_id) do update set wallet_id = excluded.wallet_id, day_limit_micros = excluded.day_limit_micros;
+    perform pb.record_own_change(
+      s.id, 'app_settings.change', s.person_id::text, jsonb_build_object('budget_day', pb.usd(day_before)),
+      jsonb_build_object('budget_day', pb.usd(day_micros))
+    );
   end if;
   return 'done';
 end
 $$;
 
-CREATE FUNCTION pb.set_auto_top_up(p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) RETURNS void
+CREATE FUNCTION pb.set_auto_top_up(p_actor uuid, p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+  settings_before jsonb;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
+  settings_before := pb.auto_top_up_settings(pb.own_wallet());
   insert into pb.auto_top_ups as a (wallet_id, threshold_micros, amount_micros, day_cap_micros, month_cap_micros)
   values (pb.own_wallet(), p_threshold, p_amount, p_day_cap, p_month_cap)
   on conflict (wallet_id) do update
   set threshold_micros = p_threshold, amount_micros = p_amount,
       day_cap_micros = p_day_cap, month_cap_micros = p_month_cap,
       declines = 0, next_attempt_at = clock_timestamp(), off_at = null, set_at = clock_timestamp();
+  perform pb.record_own_change(
+    p_actor, 'auto_top_up.set', pb.own_wallet()::text, settings_before, pb.auto_top_up_settings(pb.own_wallet())
+  );
 end
 $$;
 
@@ -4865,16 +5346,25 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.set_end_user_ids(p_stores_plain_ids boolean, p_sealed_key bytea) RETURNS boolean
+CREATE FUNCTION pb.set_end_user_ids(p_actor uuid, p_stores_plain_ids boolean, p_sealed_key bytea) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+  was_plain boolean;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
+  was_plain := coalesce(
+    (select e.stores_plain_ids from pb.end_user_settings e where e.wallet_id = pb.own_wallet()), false
+  );
   insert into pb.end_user_settings (wallet_id, sealed_key, stores_plain_ids)
   values (pb.own_wallet(), p_sealed_key, p_stores_plain_ids)
   on conflict (wallet_id) do update set stores_plain_ids = excluded.stores_plain_ids;
   update pb.keys k set changed_at = clock_timestamp() where k.wallet_id = pb.own_wallet();
+  perform pb.record_own_change(
+    p_actor, 'end_user_settings.change', pb.own_wallet()::text,
+    jsonb_build_object('stores_plain_ids', was_plain), jsonb_build_object('stores_plain_ids', p_stores_plain_ids)
+  );
   return true;
 end
 $$;
@@ -5372,15 +5862,16 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.use_secret(p_operator text, p_version smallint, p_check bytea, may_discard boolean) RETURNS TABLE(process_id uuid, seen_at timestamp with time zone, reason text)
+CREATE FUNCTION pb.use_secret(p_operator text, p_reason text, p_version smallint, p_check bytea, may_discard boolean) RETURNS TABLE(process_id uuid, seen_at timestamp with time zone, reason text)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
 declare
   since timestamptz := clock_timestamp() - interval '2 minutes';
+  previous pb.secret_state;
 begin
-  perform from pb.secret_state for update;
+  select * into previous from pb.secret_state for update;
   return query
   select r.process_id, r.seen_at,
     case when p_version = any (r.versions) then 'different_secret' else 'not_listed' end
@@ -5401,12 +5892,13 @@ begin
       end,
     changed_at = case when s.writing_version = p_version then s.changed_at else clock_timestamp() end,
     writing_version = p_version, check_value = p_check, changed_by = p_operator;
+  perform pb.record_operator_act(
+    p_operator, p_reason, 'secret.use', p_version::text,
+    p_before => jsonb_build_object('version', previous.writing_version, 'previous', previous.previous_versions),
+    p_after => (select jsonb_build_object('version', s.writing_version, 'previous', s.previous_versions) from pb.secret_state s)
+  );
 end
 $$;
-
-CREATE FUNCTION pb.utc_day(moment timestamp with time zone) RETURNS date
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    RETURN ((moment AT TIME ZONE 'utc'::text))::date;
 
 CREATE FUNCTION pb.utc_month(moment timestamp with time zone) RETURNS date
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -5415,6 +5907,13 @@ CREATE FUNCTION pb.utc_month(moment timestamp with time zone) RETURNS date
 CREATE FUNCTION pb.uuid_time(id uuid) RETURNS timestamp with time zone
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN to_timestamp((((((('x'::text || "left"(replace((id)::text, '-'::text, ''::text), 12)))::bit(48))::bigint)::numeric / 1000.0))::double precision);
+
+CREATE FUNCTION pb.values_digest(p_salt bytea, p_before jsonb, p_after jsonb) RETURNS bytea
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT sha256((p_salt || convert_to(concat_ws(' '::text, pb.line_text((p_before)::text), pb.line_text((p_after)::text)), 'UTF8'::name))) AS sha256;
+END;
 
 CREATE TABLE pb.webhook_endpoints (
     id uuid NOT NULL,
@@ -5449,6 +5948,25 @@ CREATE FUNCTION pb.webhook_lag() RETURNS double precision
            WHERE ((d.state = 'pending'::text) AND (d.due_at <= clock_timestamp()) AND (w.failing_since IS NULL)))))), (0)::numeric))::double precision AS "coalesce";
 END;
 
+CREATE FUNCTION pb.webhook_settings(e pb.webhook_endpoints) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return jsonb_build_object(
+    'origin', substring(e.url from '^https?://[^/?#]*'), 'description', e.description, 'events', e.events,
+    'disabled', e.disabled_reason, 'url_digest', left(encode(sha256(convert_to(e.id || e.url, 'UTF8')), 'hex'), 8)
+  );
+end
+$$;
+
+CREATE FUNCTION pb.without_secrets(p_values jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (regexp_replace((p_values)::text, '(pb_(live|test|mgmt)_|whsec_)[\w+/]{16,}'::text, '\1...'::text, 'g'::text))::jsonb AS regexp_replace;
+END;
+
 CREATE FUNCTION pb.write_holds(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], categories text[], secret_versions smallint[], end_users text[], held_modes pb.key_mode[], held_windows text[], spending pb.spending[], now_at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5476,16 +5994,12 @@ begin
   end if;
 
   if idempotency_hmacs is not null then
-    -- A conflict is a claim older than a day, whose answer is no longer guaranteed.
     insert into pb.idempotency
       (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, secret_version)
     select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at, coalesce(a.secret_version, 1)
     from unnest(wallet_ids, held_modes, idempotency_hmacs, fingerprints, search_ids, secret_versions)
       as a (wallet_id, mode, hmac, fingerprint, search_id, secret_version)
-    where a.mode is not null and a.hmac is not null
-    on conflict (wallet_id, mode, key_hmac) do update
-    set fingerprint = excluded.fingerprint, search_id = excluded.search_id, claimed_at = excluded.claimed_at,
-        answer = null, secret_version = excluded.secret_version;
+    where a.mode is not null and a.hmac is not null;
   end if;
 
   insert into pb.searches
@@ -5499,7 +6013,31 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) RETURNS void
+CREATE FUNCTION pb.write_requests(writer uuid, requests jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+  stored jsonb;
+begin
+  insert into pb.tally_writers values (writer, 0, clock_timestamp()) on conflict (id) do nothing;
+  with inserted as (
+    insert into pb.unheld_requests (id, wallet_id, key_id, mode, outcome, run, end_user, transport)
+    select r.id, r.wallet_id, r.key_id, r.mode, r.outcome, r.run, r.end_user, r.transport
+    from jsonb_to_recordset(requests) as r (
+      id uuid, wallet_id uuid, key_id uuid, mode pb.key_mode, outcome text, run text, end_user text, transport text
+    )
+    on conflict (id) do nothing
+    returning wallet_id, key_id, mode, outcome, date_trunc('hour', pb.uuid_time(id), 'utc') as hour, 1 as searches
+  )
+  select coalesce(jsonb_agg(i), '[]') into stored from inserted i;
+  perform pb.count_unheld(stored);
+end
+$$;
+
+CREATE FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb, incomplete timestamp with time zone[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -5513,23 +6051,8 @@ begin
     return;
   end if;
 
-  insert into pb.usage_hours as u
-  select r.wallet_id, r.hour, r.key_id, r.mode, '', r.outcome, false, r.searches, 0
-  from jsonb_to_recordset(refusals)
-    as r (wallet_id uuid, hour timestamptz, key_id uuid, mode pb.key_mode, outcome text, searches bigint)
-  order by 1, 2, 3, 4, 6
-  on conflict (wallet_id, hour, key_id, mode, category, outcome, was_held) do update
-  set searches = u.searches + excluded.searches;
-
-  insert into pb.usage_days as u
-  select r.wallet_id, pb.utc_day(r.hour), r.key_id, r.mode, '', r.outcome, false, sum(r.searches)::bigint, 0
-  from jsonb_to_recordset(refusals)
-    as r (wallet_id uuid, hour timestamptz, key_id uuid, mode pb.key_mode, outcome text, searches bigint)
-  group by 1, 2, 3, 4, 6
-  order by 1, 2, 3, 4, 6
-  on conflict (wallet_id, day, key_id, mode, category, outcome, was_held) do update
-  set searches = u.searches + excluded.searches;
-
+  perform pb.count_unheld(refusals);
+  insert into pb.incomplete_hours select unnest(incomplete) on conflict do nothing;
   perform pb.count_calls(upstreams, wallets);
 end
 $$;
@@ -5571,6 +6094,13 @@ CREATE TABLE pb.accounts (
     CONSTRAINT well_formed_label CHECK ((label ~ '^[a-z0-9]{10}$'::text))
 );
 
+CREATE TABLE pb.acts (
+    act text NOT NULL,
+    visibility text NOT NULL,
+    CONSTRAINT acts_act_check CHECK ((act ~ '^[a-z_]+\.[a-z_]+$'::text)),
+    CONSTRAINT acts_visibility_check CHECK ((visibility = ANY (ARRAY['operator'::text, 'owner'::text])))
+);
+
 CREATE TABLE pb.app_settings (
     person_id uuid NOT NULL,
     wallet_id uuid NOT NULL,
@@ -5585,14 +6115,21 @@ CREATE TABLE pb.approval_limit (
     CONSTRAINT approval_limit_single_row_check CHECK (single_row)
 );
 
-ALTER TABLE pb.audit_log ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME pb.audit_log_number_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
+CREATE VIEW pb.audit_log AS
+ SELECT c.number,
+    c.id,
+    c.at,
+    c.operator,
+    c.act,
+    c.subject,
+    c.account_id,
+    c.wallet_id,
+    c.reason,
+    c.outcome,
+    c.before,
+    c.after
+   FROM pb.changes c
+  WHERE (c.operator IS NOT NULL);
 
 CREATE TABLE pb.auto_top_ups (
     wallet_id uuid NOT NULL,
@@ -5654,6 +6191,15 @@ CREATE TABLE pb.cell_transfers (
     CONSTRAINT other_cell CHECK ((target_cell <> source_cell))
 );
 
+ALTER TABLE pb.changes ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME pb.changes_number_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE pb.closed_days (
     day date NOT NULL,
     searches bigint NOT NULL,
@@ -5670,6 +6216,14 @@ CREATE TABLE pb.closed_months (
     trial_balance jsonb NOT NULL,
     CONSTRAINT closed_months_closed_by_check CHECK (((length(closed_by) >= 1) AND (length(closed_by) <= 255))),
     CONSTRAINT closed_months_month_check CHECK ((EXTRACT(day FROM month) = (1)::numeric))
+);
+
+CREATE TABLE pb.connected_apps (
+    key_id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    person_id uuid NOT NULL,
+    client_id text NOT NULL,
+    CONSTRAINT connected_apps_client_id_check CHECK (((length(client_id) >= 1) AND (length(client_id) <= 512)))
 );
 
 CREATE TABLE pb.end_user_settings (
@@ -5706,7 +6260,8 @@ CREATE TABLE pb.idempotency (
     CONSTRAINT idempotency_key_hmac_check CHECK ((octet_length(key_hmac) = 32)),
     CONSTRAINT secret_version_is_one_byte CHECK (((secret_version >= 1) AND (secret_version <= 255)))
 )
-WITH (fillfactor='70');
+WITH (fillfactor='10');
+ALTER TABLE ONLY pb.idempotency ALTER COLUMN answer SET STORAGE EXTERNAL;
 
 CREATE TABLE pb.identities (
     issuer text NOT NULL,
@@ -5834,15 +6389,6 @@ CREATE TABLE pb.schema_objects (
     checksum text NOT NULL
 );
 
-CREATE TABLE pb.secret_reports (
-    process_id uuid NOT NULL,
-    versions smallint[] NOT NULL,
-    check_values bytea[] NOT NULL,
-    seen_at timestamp with time zone NOT NULL,
-    has_stopped boolean NOT NULL,
-    CONSTRAINT one_check_value_per_version CHECK ((cardinality(versions) = cardinality(check_values)))
-);
-
 CREATE TABLE pb.secret_state (
     single_row boolean DEFAULT true NOT NULL,
     writing_version smallint NOT NULL,
@@ -5854,12 +6400,6 @@ CREATE TABLE pb.secret_state (
     CONSTRAINT secret_state_check_value_check CHECK ((octet_length(check_value) = 32)),
     CONSTRAINT secret_state_single_row_check CHECK (single_row),
     CONSTRAINT secret_state_writing_version_check CHECK (((writing_version >= 1) AND (writing_version <= 255)))
-);
-
-CREATE TABLE pb.tally_writers (
-    id uuid NOT NULL,
-    last_batch bigint NOT NULL,
-    seen_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE pb.transfers (
@@ -5894,6 +6434,23 @@ CREATE TABLE pb.trial_terms (
     CONSTRAINT trial_terms_max_per_day_check CHECK ((max_per_day >= 0)),
     CONSTRAINT trial_terms_single_row_check CHECK (single_row)
 );
+
+CREATE TABLE pb.unheld_requests (
+    id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    key_id uuid NOT NULL,
+    mode pb.key_mode NOT NULL,
+    outcome text NOT NULL,
+    run text,
+    end_user text,
+    transport text NOT NULL,
+    CONSTRAINT unheld_requests_end_user_check CHECK ((length(end_user) <= 64)),
+    CONSTRAINT unheld_requests_mode_check CHECK ((mode <> 'mgmt'::pb.key_mode)),
+    CONSTRAINT unheld_requests_outcome_check CHECK (((length(outcome) >= 1) AND (length(outcome) <= 64))),
+    CONSTRAINT unheld_requests_run_check CHECK ((length(run) <= 128)),
+    CONSTRAINT unheld_requests_transport_check CHECK ((transport = ANY (ARRAY['http'::text, 'compat'::text, 'mcp'::text, 'playground'::text])))
+)
+PARTITION BY RANGE (id);
 
 CREATE TABLE pb.upstream_days (
     day date NOT NULL,
@@ -6076,6 +6633,9 @@ ALTER TABLE ONLY pb.abandoned_calls
 ALTER TABLE ONLY pb.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY pb.acts
+    ADD CONSTRAINT acts_pkey PRIMARY KEY (act);
+
 ALTER TABLE ONLY pb.adjustments
     ADD CONSTRAINT adjustments_owed_transfer_id_key UNIQUE (owed_transfer_id);
 
@@ -6090,12 +6650,6 @@ ALTER TABLE ONLY pb.app_settings
 
 ALTER TABLE ONLY pb.approval_limit
     ADD CONSTRAINT approval_limit_pkey PRIMARY KEY (single_row);
-
-ALTER TABLE ONLY pb.audit_log
-    ADD CONSTRAINT audit_log_number_key UNIQUE (number);
-
-ALTER TABLE ONLY pb.audit_log
-    ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY pb.auto_top_ups
     ADD CONSTRAINT auto_top_ups_pkey PRIMARY KEY (wallet_id);
@@ -6114,6 +6668,12 @@ ALTER TABLE ONLY pb.cell
 
 ALTER TABLE ONLY pb.cell_transfers
     ADD CONSTRAINT cell_transfers_pkey PRIMARY KEY (adjustment_id);
+
+ALTER TABLE ONLY pb.changes
+    ADD CONSTRAINT changes_number_key UNIQUE (number);
+
+ALTER TABLE ONLY pb.changes
+    ADD CONSTRAINT changes_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY pb.closed_days
     ADD CONSTRAINT closed_days_pkey PRIMARY KEY (day);
@@ -6141,6 +6701,9 @@ ALTER TABLE ONLY pb.idempotency
 
 ALTER TABLE ONLY pb.identities
     ADD CONSTRAINT identities_pkey PRIMARY KEY (issuer, subject);
+
+ALTER TABLE ONLY pb.incomplete_hours
+    ADD CONSTRAINT incomplete_hours_pkey PRIMARY KEY (hour);
 
 ALTER TABLE ONLY pb.invitations
     ADD CONSTRAINT invitations_digest_key UNIQUE (digest);
@@ -6316,6 +6879,9 @@ ALTER TABLE ONLY pb.trial_terms
 ALTER TABLE ONLY pb.trials
     ADD CONSTRAINT trials_address_hmac_key UNIQUE (address_hmac);
 
+ALTER TABLE ONLY pb.unheld_requests
+    ADD CONSTRAINT unheld_requests_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY pb.upstream_days
     ADD CONSTRAINT upstream_days_pkey PRIMARY KEY (day, provider, outcome);
 
@@ -6375,9 +6941,15 @@ CREATE INDEX adjustments_by_operator ON pb.adjustments USING btree (operator, re
 
 CREATE INDEX app_settings_by_wallet ON pb.app_settings USING btree (wallet_id);
 
-CREATE INDEX audit_by_time ON pb.audit_log USING btree (at);
+CREATE INDEX archived_budgets ON pb.budgets USING btree (archived_at) WHERE (archived_at IS NOT NULL);
 
-CREATE INDEX audit_by_wallet ON pb.audit_log USING btree (wallet_id, number DESC);
+CREATE INDEX changes_by_account ON pb.changes USING btree (account_id, number DESC) WHERE (account_id IS NOT NULL);
+
+CREATE INDEX changes_by_operator ON pb.changes USING btree (number DESC) WHERE (operator IS NOT NULL);
+
+CREATE INDEX changes_by_time ON pb.changes USING btree (at);
+
+CREATE INDEX changes_by_wallet ON pb.changes USING btree (wallet_id, number DESC) WHERE (wallet_id IS NOT NULL);
 
 CREATE INDEX connected_apps_by_wallet ON pb.connected_apps USING btree (wallet_id);
 
@@ -6447,6 +7019,8 @@ CREATE INDEX transfers_by_time ON ONLY pb.transfers USING brin (created_at) WITH
 
 CREATE INDEX transfers_by_wallet ON ONLY pb.transfers USING btree (wallet_id, id DESC);
 
+CREATE INDEX unheld_requests_by_wallet ON ONLY pb.unheld_requests USING btree (wallet_id, id DESC);
+
 CREATE INDEX usage_days_by_day ON pb.usage_days USING brin (day) WITH (pages_per_range='16', autosummarize='on');
 
 CREATE INDEX usage_end_users_by_day ON pb.usage_end_users USING brin (day) WITH (pages_per_range='16', autosummarize='on');
@@ -6457,19 +7031,21 @@ CREATE INDEX wallet_hours_by_wallet ON pb.wallet_hours USING btree (wallet_id, h
 
 CREATE INDEX wallets_by_account ON pb.wallets USING btree (account_id);
 
+CREATE INDEX windows_by_end ON pb.budget_windows USING btree (resets_at);
+
 CREATE CONSTRAINT TRIGGER account_has_owner AFTER DELETE OR UPDATE ON pb.members DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.role = 'owner'::pb.member_role)) EXECUTE FUNCTION pb.require_owner();
 
 CREATE TRIGGER adjustments_in_open_hour BEFORE INSERT OR UPDATE OF decided_at ON pb.adjustments FOR EACH ROW WHEN ((new.decided_at IS NOT NULL)) EXECUTE FUNCTION pb.stamp_record('decided_at');
 
 CREATE TRIGGER assign_account BEFORE INSERT ON pb.wallets FOR EACH ROW EXECUTE FUNCTION pb.assign_account();
 
-CREATE TRIGGER audit_append_only BEFORE DELETE OR UPDATE ON pb.audit_log FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
-
-CREATE TRIGGER audit_in_open_hour BEFORE INSERT ON pb.audit_log FOR EACH ROW EXECUTE FUNCTION pb.stamp_record('at');
-
-CREATE TRIGGER audit_no_truncate BEFORE TRUNCATE ON pb.audit_log FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
-
 CREATE TRIGGER cell_transfers_append_only BEFORE DELETE OR UPDATE ON pb.cell_transfers FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER changes_append_only BEFORE DELETE OR UPDATE ON pb.changes FOR EACH ROW EXECUTE FUNCTION pb.guard_change();
+
+CREATE TRIGGER changes_in_open_hour BEFORE INSERT ON pb.changes FOR EACH ROW EXECUTE FUNCTION pb.stamp_record('at');
+
+CREATE TRIGGER changes_no_truncate BEFORE TRUNCATE ON pb.changes FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
 
 CREATE TRIGGER closed_days_append_only BEFORE DELETE OR UPDATE ON pb.closed_days FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
 
@@ -6508,6 +7084,8 @@ CREATE TRIGGER ledger_hours_no_truncate BEFORE TRUNCATE ON pb.ledger_hours FOR E
 CREATE TRIGGER payments_append_only BEFORE DELETE OR UPDATE ON pb.payments FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
 
 CREATE TRIGGER payments_no_truncate BEFORE TRUNCATE ON pb.payments FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
+
+CREATE TRIGGER record_approval_limit AFTER UPDATE ON pb.approval_limit FOR EACH ROW EXECUTE FUNCTION pb.record_approval_limit();
 
 CREATE TRIGGER refunds_append_only BEFORE DELETE OR UPDATE ON pb.refunds FOR EACH ROW EXECUTE FUNCTION pb.forbid_change();
 
@@ -6555,6 +7133,9 @@ ALTER TABLE ONLY pb.budgets
 
 ALTER TABLE ONLY pb.cell_transfers
     ADD CONSTRAINT cell_transfers_adjustment_id_fkey FOREIGN KEY (adjustment_id) REFERENCES pb.adjustments(id);
+
+ALTER TABLE ONLY pb.changes
+    ADD CONSTRAINT changes_act_fkey FOREIGN KEY (act) REFERENCES pb.acts(act);
 
 ALTER TABLE ONLY pb.connected_apps
     ADD CONSTRAINT connected_apps_person_id_fkey FOREIGN KEY (person_id) REFERENCES pb.people(id);
@@ -6649,17 +7230,23 @@ ALTER TABLE pb.budget_windows ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE pb.budgets ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE pb.changes ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE pb.end_user_settings ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE pb.event_throttles ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE pb.events ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY every_change ON pb.changes FOR SELECT TO pennyblack_operator USING (true);
+
 CREATE POLICY every_day ON pb.usage_days FOR SELECT TO pennyblack_operator USING (true);
 
 CREATE POLICY every_key ON pb.keys FOR SELECT TO pennyblack_operator USING (true);
 
 CREATE POLICY every_transfer ON pb.transfers FOR SELECT TO pennyblack_operator USING (true);
+
+CREATE POLICY every_unheld_request ON pb.unheld_requests FOR SELECT TO pennyblack_operator USING (true);
 
 CREATE POLICY every_wallet ON pb.wallets FOR SELECT TO pennyblack_operator USING (true);
 
@@ -6670,6 +7257,10 @@ ALTER TABLE pb.keys ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_auto_top_up ON pb.auto_top_ups FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
 CREATE POLICY own_budgets ON pb.budgets FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
+
+CREATE POLICY own_changes ON pb.changes FOR SELECT TO pennyblack_tenant USING (((visibility = 'owner'::text) AND (account_id = ( SELECT w.account_id
+   FROM pb.wallets w
+  WHERE (w.id = ( SELECT pb.own_wallet() AS own_wallet)))) AND ((wallet_id IS NULL) OR (wallet_id = ( SELECT pb.own_wallet() AS own_wallet)))));
 
 CREATE POLICY own_customer ON pb.payment_customers FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
@@ -6690,6 +7281,8 @@ CREATE POLICY own_searches ON pb.searches FOR SELECT TO pennyblack_tenant USING 
 CREATE POLICY own_top_ups ON pb.top_ups FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
 CREATE POLICY own_transfers ON pb.transfers FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
+
+CREATE POLICY own_unheld_requests ON pb.unheld_requests FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
 CREATE POLICY own_usage_days ON pb.usage_days FOR SELECT TO pennyblack_tenant USING ((wallet_id = ( SELECT pb.own_wallet() AS own_wallet)));
 
@@ -6733,11 +7326,15 @@ ALTER TABLE pb.top_ups ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE pb.transfers ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE pb.unheld_requests ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE pb.usage_days ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE pb.usage_end_users ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE pb.usage_hours ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY verified_changes ON pb.changes FOR SELECT TO pennyblack_worker USING (true);
 
 ALTER TABLE pb.wallets ENABLE ROW LEVEL SECURITY;
 
@@ -6761,10 +7358,15 @@ REVOKE ALL ON FUNCTION pb.add_to_windows(p_hour timestamp with time zone, first_
 
 REVOKE ALL ON FUNCTION pb.adjustment_fault(p_kind text, p_reference text, p_wallet uuid, p_amount bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.are_requests_complete(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.are_requests_complete(since timestamp with time zone, until timestamp with time zone) TO pennyblack_tenant;
+
 REVOKE ALL ON FUNCTION pb.assign_account() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.authorize_session(p_session bytea, p_wallet uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.authorize_session(p_session bytea, p_wallet uuid) TO pennyblack_people;
+
+REVOKE ALL ON FUNCTION pb.auto_top_up_settings(p_wallet uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.begin_auto_top_ups(new_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.begin_auto_top_ups(new_ids uuid[]) TO pennyblack_payments;
@@ -6863,12 +7465,12 @@ GRANT SELECT(compat) ON TABLE pb.keys TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer, expected_timeline text) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea[], skip_locked boolean, lock_wait_ms integer, expected_timeline text) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea, answer_bytes integer[], skip_locked boolean, lock_wait_ms integer, expected_timeline text, step_ms smallint[], p_upstreams text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea, answer_bytes integer[], skip_locked boolean, lock_wait_ms integer, expected_timeline text, step_ms smallint[], p_upstreams text[]) TO pennyblack_ledger;
 
-REVOKE ALL ON FUNCTION pb.capture_each(search_ids uuid[], wallet_ids uuid[], answers bytea[], now_at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.capture_each(search_ids uuid[], wallet_ids uuid[], answers bytea, answer_bytes integer[], step_ms smallint[], p_upstreams text[], now_at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.capture_one(p_search uuid, p_wallet uuid, skip_locked boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.capture_one(p_search uuid, p_wallet uuid, p_answer bytea, step_ms smallint[], p_upstreams text, skip_locked boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.change_member(p_account uuid, p_person uuid, new_role pb.member_role) FROM PUBLIC;
 
@@ -6878,15 +7480,15 @@ GRANT ALL ON FUNCTION pb.change_own_key(p_actor uuid, p_key uuid, p_changes json
 REVOKE ALL ON FUNCTION pb.change_team(p_session bytea, p_wallet uuid, p_person uuid, new_role pb.member_role) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.change_team(p_session bytea, p_wallet uuid, p_person uuid, new_role pb.member_role) TO pennyblack_people;
 
-REVOKE ALL ON FUNCTION pb.change_webhook(p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.change_webhook(p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean) TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.change_webhook(p_actor uuid, p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.change_webhook(p_actor uuid, p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.changed_keys() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.changed_keys() TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.check_manager(p_actor uuid, creates_key boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.check_team_change(p_session bytea, p_wallet uuid, needs_fresh boolean, OUT refusal text, OUT team_account uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.check_team_change(p_session bytea, p_wallet uuid, needs_fresh boolean, OUT refusal text, OUT team_account uuid, OUT actor_person uuid) FROM PUBLIC;
 
 GRANT SELECT(id) ON TABLE pb.events TO pennyblack_tenant;
 
@@ -6928,17 +7530,19 @@ REVOKE ALL ON FUNCTION pb.count_end_users(since timestamp with time zone, until 
 
 REVOKE ALL ON FUNCTION pb.count_searches(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.count_unheld(counts jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.create_end_user_key(p_sealed_key bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.create_end_user_key(p_sealed_key bytea) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea, p_options jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea, p_options jsonb) TO pennyblack_tenant;
 
-REVOKE ALL ON FUNCTION pb.create_sign_in_token(p_email text, p_token bytea, ttl_minutes integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.create_sign_in_token(p_email text, p_token bytea, ttl_minutes integer) TO pennyblack_people;
+REVOKE ALL ON FUNCTION pb.create_sign_in_token(p_operator text, p_reason text, p_email text, p_token bytea, ttl_minutes integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.create_sign_in_token(p_operator text, p_reason text, p_email text, p_token bytea, ttl_minutes integer) TO pennyblack_people;
 
-REVOKE ALL ON FUNCTION pb.create_webhook(p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.create_webhook(p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer) TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.create_webhook(p_actor uuid, p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.create_webhook(p_actor uuid, p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.credit_reinstatement(p_reversal text) FROM PUBLIC;
 
@@ -6948,10 +7552,10 @@ REVOKE ALL ON FUNCTION pb.decide_hold(i record, claimed bytea, held bigint, spen
 
 REVOKE ALL ON FUNCTION pb.delete_account(p_account uuid, may_forfeit boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.delete_apps(p_keys uuid[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.delete_apps(p_keys uuid[], p_reason text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.delete_auto_top_up() FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.delete_auto_top_up() TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.delete_auto_top_up(p_actor uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.delete_auto_top_up(p_actor uuid) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.delete_ended_windows(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_ended_windows(p_limit integer) TO pennyblack_worker;
@@ -6963,6 +7567,8 @@ REVOKE ALL ON FUNCTION pb.delete_expired_sign_ins(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_expired_sign_ins(p_limit integer) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.delete_member_apps() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.delete_old_claims(wallet_ids uuid[], idempotency_hmacs bytea[], held_modes pb.key_mode[], now_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.delete_old_counts() FROM PUBLIC;
 
@@ -6980,8 +7586,8 @@ REVOKE ALL ON FUNCTION pb.delete_sign_in_tokens() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pb.delete_test_searches(p_partition text, p_wallet uuid, p_before uuid, OUT deleted integer, OUT last_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_test_searches(p_partition text, p_wallet uuid, p_before uuid, OUT deleted integer, OUT last_id uuid) TO pennyblack_worker;
 
-REVOKE ALL ON FUNCTION pb.delete_webhook(p_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.delete_webhook(p_id uuid) TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.delete_webhook(p_actor uuid, p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.delete_webhook(p_actor uuid, p_id uuid) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.describe_key(k pb.keys) FROM PUBLIC;
 
@@ -7010,6 +7616,7 @@ GRANT SELECT(suspended_at) ON TABLE pb.wallets TO pennyblack_operator;
 GRANT SELECT(created_at) ON TABLE pb.wallets TO pennyblack_tenant;
 GRANT SELECT(created_at) ON TABLE pb.wallets TO pennyblack_operator;
 
+GRANT SELECT(account_id) ON TABLE pb.wallets TO pennyblack_tenant;
 GRANT SELECT(account_id) ON TABLE pb.wallets TO pennyblack_operator;
 
 GRANT SELECT(low_balance_micros) ON TABLE pb.wallets TO pennyblack_tenant;
@@ -7043,10 +7650,15 @@ GRANT SELECT(resets_at) ON TABLE pb.budget_windows TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.describe_window(w pb.budget_windows) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.differing(p_values jsonb, p_others jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.disable_webhook(p_id uuid, reason text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.dispatch_events(max_events integer, with_email boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.dispatch_events(max_events integer, with_email boolean) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.drop_old_requests() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.drop_old_requests() TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.emit_balance_events() FROM PUBLIC;
 
@@ -7061,8 +7673,6 @@ REVOKE ALL ON FUNCTION pb.emit_event_hourly(p_wallet uuid, p_subject uuid, p_typ
 REVOKE ALL ON FUNCTION pb.emit_key_event() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.emit_payment_event() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.is_live(s pb.sessions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.end_all_sessions(p_session bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.end_all_sessions(p_session bytea) TO pennyblack_people;
@@ -7113,6 +7723,8 @@ GRANT ALL ON FUNCTION pb.forget_app(p_session bytea, p_wallet uuid, p_key uuid) 
 
 REVOKE ALL ON FUNCTION pb.fresh_until(s pb.sessions) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.guard_change() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.guard_ledger_hour() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.guard_reversal() FROM PUBLIC;
@@ -7122,7 +7734,9 @@ GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid
 
 REVOKE ALL ON FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], end_users text[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.hold_one(p_search uuid, p_wallet uuid, p_key uuid, p_category text, p_end_user text, skip_locked boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.hold_one(p_search uuid, p_wallet uuid, p_key uuid, p_hmac bytea, p_fingerprint bytea, p_secret_version smallint, p_category text, p_end_user text, skip_locked boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.hold_plain(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], categories text[], now_at timestamp with time zone, secret_versions smallint[], end_users text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.hour_has_rows(p_hour timestamp with time zone) FROM PUBLIC;
 
@@ -7146,10 +7760,14 @@ REVOKE ALL ON FUNCTION pb.is_deleted(p_wallet uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.is_invited(p_email text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.is_live(s pb.sessions) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.iso_time(moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.join_account(p_token bytea, p_name text, new_session bytea, old_session bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.join_account(p_token bytea, p_name text, new_session bytea, old_session bytea) TO pennyblack_people;
+
+REVOKE ALL ON FUNCTION pb.key_settings(k pb.keys) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.label_account(p_wallet uuid) FROM PUBLIC;
 
@@ -7168,6 +7786,16 @@ REVOKE ALL ON FUNCTION pb.lock_wallets(wallet_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.make_partitions(first_day date, last_day date) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.make_partitions(first_day date, last_day date) TO pennyblack_worker;
+
+GRANT SELECT(process_id) ON TABLE pb.secret_reports TO pennyblack_operator;
+
+GRANT SELECT(versions) ON TABLE pb.secret_reports TO pennyblack_operator;
+
+GRANT SELECT(seen_at) ON TABLE pb.secret_reports TO pennyblack_operator;
+
+GRANT SELECT(has_stopped) ON TABLE pb.secret_reports TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.mark_killed_servers() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.merge_key_limits(p_limits jsonb, p_changes jsonb) FROM PUBLIC;
 
@@ -7200,10 +7828,7 @@ GRANT SELECT(closed_at) ON TABLE pb.payment_notices TO pennyblack_operator;
 REVOKE ALL ON FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_wallet uuid, p_amount bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.open_payment_notice(p_reason text, p_subject text, p_wallet uuid, p_amount bigint) TO pennyblack_payments;
 
-GRANT SELECT ON TABLE pb.audit_log TO pennyblack_operator;
-GRANT SELECT ON TABLE pb.audit_log TO pennyblack_worker;
-
-REVOKE ALL ON FUNCTION pb.record_audit(p_operator text, p_act text, p_wallet uuid, p_target text, p_reason text, p_outcome text, p_details jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.record_operator_act(p_operator text, p_reason text, p_act text, p_subject text, p_wallet uuid, p_outcome text, p_before jsonb, p_after jsonb, p_account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.operator_accept_database(p_operator text, p_reason text, p_identity text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_accept_database(p_operator text, p_reason text, p_identity text) TO pennyblack_operator;
@@ -7309,8 +7934,6 @@ REVOKE ALL ON FUNCTION pb.partitions_to_drop() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.payment_id_of(p_kind text, p_reference text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.plain_modes(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], run_names text[], now_at timestamp with time zone) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION pb.prepare_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], other_claims bytea[], now_at timestamp with time zone, INOUT idempotency_hmacs bytea[], INOUT fingerprints bytea[], INOUT secret_versions smallint[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.prepare_hour(p_now timestamp with time zone, OUT hour timestamp with time zone, OUT state text) FROM PUBLIC;
@@ -7349,6 +7972,14 @@ GRANT SELECT(category) ON TABLE pb.searches TO pennyblack_tenant;
 GRANT SELECT(outcome) ON TABLE pb.searches TO pennyblack_tenant;
 
 GRANT SELECT(end_user) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(auth_ms) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(hold_ms) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(upstream_ms) ON TABLE pb.searches TO pennyblack_tenant;
+
+GRANT SELECT(rank_ms) ON TABLE pb.searches TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.prunable_partitions(p_days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.prunable_partitions(p_days integer) TO pennyblack_worker;
@@ -7410,6 +8041,10 @@ GRANT ALL ON FUNCTION pb.read_team(p_session bytea, p_wallet uuid) TO pennyblack
 
 REVOKE ALL ON FUNCTION pb.read_windows(wallet_ids uuid[], key_ids uuid[], run_names text[], end_users text[], now_at timestamp with time zone, OUT spending pb.spending[], OUT item_windows text[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.record_approval_limit() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.record_change(p_actor text, p_operator text, p_actor_id uuid, p_act text, p_subject text, p_account uuid, p_wallet uuid, p_reason text, p_outcome text, p_before jsonb, p_after jsonb, has_effect boolean) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.record_checkout(p_top_up uuid, p_checkout text, p_url text, p_end timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.record_checkout(p_top_up uuid, p_checkout text, p_url text, p_end timestamp with time zone) TO pennyblack_tenant;
 
@@ -7427,7 +8062,58 @@ REVOKE ALL ON FUNCTION pb.record_decline(p_wallet uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pb.record_key_uses(key_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.record_key_uses(key_ids uuid[]) TO pennyblack_ledger;
 
+REVOKE ALL ON FUNCTION pb.record_own_change(p_actor uuid, p_act text, p_subject text, p_before jsonb, p_after jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.record_payment_event(p_event text, p_type text, p_wallet uuid, p_payment text, p_outcome text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.record_person_change(p_person uuid, p_account uuid, p_act text, p_subject text, p_before jsonb, p_after jsonb, p_wallet uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.record_system_change(p_wallet uuid, p_act text, p_subject text, p_reason text, p_before jsonb, p_after jsonb) FROM PUBLIC;
+
+GRANT SELECT ON TABLE pb.changes TO pennyblack_worker;
+
+GRANT SELECT(id) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(id) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(number) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(number) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(at) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(at) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(actor) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(actor) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(operator) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(actor_id) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(actor_id) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(act) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(act) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(subject) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(subject) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(account_id) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(account_id) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(wallet_id) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(wallet_id) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(reason) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(outcome) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(outcome) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(before) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(before) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(after) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(after) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(visibility) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(visibility) ON TABLE pb.changes TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.records(p_since timestamp with time zone, p_until timestamp with time zone) FROM PUBLIC;
 
@@ -7445,8 +8131,8 @@ GRANT ALL ON FUNCTION pb.redeem_sign_in(p_token bytea, new_session bytea, old_se
 
 REVOKE ALL ON FUNCTION pb.refund(search_ids uuid[], wallet_ids uuid[], transfer_ids uuid[], reasons text[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer, expected_timeline text) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer, expected_timeline text) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer, expected_timeline text, step_ms smallint[], p_upstreams text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes text[], skip_locked boolean, lock_wait_ms integer, expected_timeline text, step_ms smallint[], p_upstreams text[]) TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.remove_budget(p_limits uuid, p_position integer) FROM PUBLIC;
 
@@ -7464,6 +8150,13 @@ GRANT ALL ON FUNCTION pb.report_worker(p_process uuid, p_tasks text[], p_max_age
 
 REVOKE ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea, is_mailbox_full boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea, is_mailbox_full boolean) TO pennyblack_people;
+
+REVOKE ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.requests_listed_since() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.requests_listed_since() TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.require_owner() FROM PUBLIC;
 
@@ -7492,8 +8185,8 @@ GRANT ALL ON FUNCTION pb.roll_up_usage(max_range interval, OUT searches bigint, 
 REVOKE ALL ON FUNCTION pb.rotate_own_key(p_actor uuid, old_id uuid, new_id uuid, new_start text, new_pepper smallint, new_digest bytea, grace_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.rotate_own_key(p_actor uuid, old_id uuid, new_id uuid, new_start text, new_pepper smallint, new_digest bytea, grace_seconds integer) TO pennyblack_tenant;
 
-REVOKE ALL ON FUNCTION pb.rotate_webhook_secret(p_id uuid, new_secret bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.rotate_webhook_secret(p_id uuid, new_secret bytea) TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.rotate_webhook_secret(p_actor uuid, p_id uuid, new_secret bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.rotate_webhook_secret(p_actor uuid, p_id uuid, new_secret bytea) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.save_key_limits(p_wallet uuid, p_id uuid, p_mode pb.key_mode, p_limits jsonb) FROM PUBLIC;
 
@@ -7508,19 +8201,19 @@ REVOKE ALL ON FUNCTION pb.search_states(search_ids uuid[], wallet_ids uuid[], no
 REVOKE ALL ON FUNCTION pb.searches_listed_since() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.searches_listed_since() TO pennyblack_tenant;
 
-REVOKE ALL ON FUNCTION pb.set_alerts(new_email text, new_low_balance_micros bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.set_alerts(new_email text, new_low_balance_micros bigint) TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.set_alerts(p_actor uuid, new_email text, new_low_balance_micros bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.set_alerts(p_actor uuid, new_email text, new_low_balance_micros bigint) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.set_app_wallet(p_session bytea, p_wallet uuid, day_micros bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.set_app_wallet(p_session bytea, p_wallet uuid, day_micros bigint) TO pennyblack_people;
 
-REVOKE ALL ON FUNCTION pb.set_auto_top_up(p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.set_auto_top_up(p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.set_auto_top_up(p_actor uuid, p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.set_auto_top_up(p_actor uuid, p_threshold bigint, p_amount bigint, p_day_cap bigint, p_month_cap bigint) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.set_budget(p_wallet uuid, p_mode pb.key_mode, p_limits uuid, p_position integer, p_amount bigint, p_period text, p_per_end_user boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.set_end_user_ids(p_stores_plain_ids boolean, p_sealed_key bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.set_end_user_ids(p_stores_plain_ids boolean, p_sealed_key bytea) TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.set_end_user_ids(p_actor uuid, p_stores_plain_ids boolean, p_sealed_key bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.set_end_user_ids(p_actor uuid, p_stores_plain_ids boolean, p_sealed_key bytea) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.settle_debts(wallet_ids uuid[]) FROM PUBLIC;
 
@@ -7566,17 +8259,15 @@ REVOKE ALL ON FUNCTION pb.usd(micros bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.use_existing_claims(wallet_ids uuid[], other_claims bytea[], now_at timestamp with time zone, INOUT idempotency_hmacs bytea[], INOUT fingerprints bytea[], INOUT secret_versions smallint[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.use_secret(p_operator text, p_version smallint, p_check bytea, may_discard boolean) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) TO pennyblack_tenant;
-GRANT ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) TO pennyblack_worker;
+REVOKE ALL ON FUNCTION pb.use_secret(p_operator text, p_reason text, p_version smallint, p_check bytea, may_discard boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.utc_month(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.utc_month(moment timestamp with time zone) TO pennyblack_tenant;
 GRANT ALL ON FUNCTION pb.utc_month(moment timestamp with time zone) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.uuid_time(id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.values_digest(p_salt bytea, p_before jsonb, p_after jsonb) FROM PUBLIC;
 
 GRANT SELECT(id) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
 
@@ -7602,10 +8293,17 @@ REVOKE ALL ON FUNCTION pb.webhook_lag() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.webhook_lag() TO pennyblack_operator;
 GRANT ALL ON FUNCTION pb.webhook_lag() TO pennyblack_worker;
 
+REVOKE ALL ON FUNCTION pb.webhook_settings(e pb.webhook_endpoints) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.without_secrets(p_values jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.write_holds(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], categories text[], secret_versions smallint[], end_users text[], held_modes pb.key_mode[], held_windows text[], spending pb.spending[], now_at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.write_requests(writer uuid, requests jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.write_requests(writer uuid, requests jsonb) TO pennyblack_ledger;
+
+REVOKE ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb, incomplete timestamp with time zone[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.write_tally(writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb, incomplete timestamp with time zone[]) TO pennyblack_ledger;
 
 REVOKE ALL ON FUNCTION pb.written_off(p_wallet uuid) FROM PUBLIC;
 
@@ -7616,6 +8314,8 @@ GRANT SELECT ON TABLE pb.accounts TO pennyblack_operator;
 GRANT SELECT(id) ON TABLE pb.accounts TO pennyblack_worker;
 
 GRANT SELECT(deleted_at) ON TABLE pb.accounts TO pennyblack_worker;
+
+GRANT SELECT ON TABLE pb.audit_log TO pennyblack_operator;
 
 GRANT SELECT(wallet_id) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
@@ -7710,14 +8410,6 @@ GRANT SELECT(state) ON TABLE pb.reversals TO pennyblack_payments;
 
 GRANT SELECT(created_at) ON TABLE pb.reversals TO pennyblack_payments;
 
-GRANT SELECT(process_id) ON TABLE pb.secret_reports TO pennyblack_operator;
-
-GRANT SELECT(versions) ON TABLE pb.secret_reports TO pennyblack_operator;
-
-GRANT SELECT(seen_at) ON TABLE pb.secret_reports TO pennyblack_operator;
-
-GRANT SELECT(has_stopped) ON TABLE pb.secret_reports TO pennyblack_operator;
-
 GRANT SELECT(writing_version) ON TABLE pb.secret_state TO pennyblack_operator;
 
 GRANT SELECT(changed_at) ON TABLE pb.secret_state TO pennyblack_operator;
@@ -7749,6 +8441,29 @@ GRANT SELECT(wallet_id) ON TABLE pb.transfers TO pennyblack_operator;
 
 GRANT SELECT(search_id) ON TABLE pb.transfers TO pennyblack_tenant;
 GRANT SELECT(search_id) ON TABLE pb.transfers TO pennyblack_operator;
+
+GRANT SELECT(id) ON TABLE pb.unheld_requests TO pennyblack_tenant;
+GRANT SELECT(id) ON TABLE pb.unheld_requests TO pennyblack_operator;
+
+GRANT SELECT(wallet_id) ON TABLE pb.unheld_requests TO pennyblack_tenant;
+GRANT SELECT(wallet_id) ON TABLE pb.unheld_requests TO pennyblack_operator;
+
+GRANT SELECT(key_id) ON TABLE pb.unheld_requests TO pennyblack_tenant;
+GRANT SELECT(key_id) ON TABLE pb.unheld_requests TO pennyblack_operator;
+
+GRANT SELECT(mode) ON TABLE pb.unheld_requests TO pennyblack_tenant;
+GRANT SELECT(mode) ON TABLE pb.unheld_requests TO pennyblack_operator;
+
+GRANT SELECT(outcome) ON TABLE pb.unheld_requests TO pennyblack_tenant;
+GRANT SELECT(outcome) ON TABLE pb.unheld_requests TO pennyblack_operator;
+
+GRANT SELECT(run) ON TABLE pb.unheld_requests TO pennyblack_tenant;
+GRANT SELECT(run) ON TABLE pb.unheld_requests TO pennyblack_operator;
+
+GRANT SELECT(end_user) ON TABLE pb.unheld_requests TO pennyblack_tenant;
+
+GRANT SELECT(transport) ON TABLE pb.unheld_requests TO pennyblack_tenant;
+GRANT SELECT(transport) ON TABLE pb.unheld_requests TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.upstream_days TO pennyblack_operator;
 

@@ -27,14 +27,17 @@ $$;
 
 -- Makes a version the writing one, unless a process seen within two minutes prevents it; then returns those processes.
 -- Only the owner calls it.
-create or replace function pb.use_secret(p_operator text, p_version smallint, p_check bytea, may_discard boolean)
+create or replace function pb.use_secret(
+  p_operator text, p_reason text, p_version smallint, p_check bytea, may_discard boolean
+)
 returns table (process_id uuid, seen_at timestamptz, reason text)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   since timestamptz := clock_timestamp() - interval '2 minutes';
+  previous pb.secret_state;
 begin
-  perform from pb.secret_state for update;
+  select * into previous from pb.secret_state for update;
   return query
   select r.process_id, r.seen_at,
     case when p_version = any (r.versions) then 'different_secret' else 'not_listed' end
@@ -55,5 +58,10 @@ begin
       end,
     changed_at = case when s.writing_version = p_version then s.changed_at else clock_timestamp() end,
     writing_version = p_version, check_value = p_check, changed_by = p_operator;
+  perform pb.record_operator_act(
+    p_operator, p_reason, 'secret.use', p_version::text,
+    p_before => jsonb_build_object('version', previous.writing_version, 'previous', previous.previous_versions),
+    p_after => (select jsonb_build_object('version', s.writing_version, 'previous', s.previous_versions) from pb.secret_state s)
+  );
 end
 $$;

@@ -55,16 +55,19 @@ create or replace trigger delete_apps_of_viewer after update of role on pb.membe
 create or replace trigger cell_transfers_append_only before update or delete on pb.cell_transfers
   for each row execute function pb.forbid_change();
 
-create or replace trigger audit_append_only before update or delete on pb.audit_log
-  for each row execute function pb.forbid_change();
+create or replace trigger record_approval_limit after update on pb.approval_limit
+  for each row execute function pb.record_approval_limit();
 
-create or replace trigger audit_in_open_hour before insert on pb.audit_log
+create or replace trigger changes_append_only before update or delete on pb.changes
+  for each row execute function pb.guard_change();
+
+create or replace trigger changes_in_open_hour before insert on pb.changes
   for each row execute function pb.stamp_record('at');
 
 create or replace trigger adjustments_in_open_hour before insert or update of decided_at on pb.adjustments
   for each row when (new.decided_at is not null) execute function pb.stamp_record('decided_at');
 
-create or replace trigger audit_no_truncate before truncate on pb.audit_log
+create or replace trigger changes_no_truncate before truncate on pb.changes
   for each statement execute function pb.forbid_change();
 
 -- Ledger tables are append-only, also for the owner. Retention drops partitions, which fires no trigger. A row trigger

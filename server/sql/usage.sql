@@ -49,10 +49,11 @@ begin
 end
 $$;
 
--- Deletes the counts that no page shows any more.
+-- Deletes the counts that no page shows any more, after the reports of killed servers were used.
 create or replace function pb.delete_old_counts() returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
+  perform pb.mark_killed_servers();
   delete from pb.tally_writers where seen_at < clock_timestamp() - interval '1 day';
   delete from pb.upstream_hours where hour < clock_timestamp() - interval '7 days';
   delete from pb.abandoned_calls where since < clock_timestamp() - interval '1 day';
@@ -60,7 +61,7 @@ end
 $$;
 
 -- Counts the next range, at most max_range, up to the sweeper's watermark. Rows and watermark are one transaction. If
--- another worker is counting, the watermark is locked and this call does nothing.
+-- another worker is counting, the watermark is locked and this call does nothing. Old counts are deleted with the last range.
 create or replace function pb.roll_up_usage(
   max_range interval default '1 hour', out searches bigint, out is_done boolean
 )
@@ -72,13 +73,15 @@ declare
 begin
   searches := 0;
   is_done := true;
-  perform pb.delete_old_counts();
   select w.counted_before into since from pb.usage_watermark w for update skip locked;
   if since is null then
     return;
   end if;
   select least(w.settled_before, since + max_range), w.settled_before <= since + max_range into until, is_done
   from pb.sweep_watermark w;
+  if is_done then
+    perform pb.delete_old_counts();
+  end if;
   if until <= since then
     return;
   end if;
@@ -226,9 +229,100 @@ begin
 end
 $$;
 
--- Adds the counts of a server since its last batch. Rows are written in one order, so that two servers do not deadlock.
+-- Adds counts of refusals and replays. Rows are written in one order, so that two servers do not deadlock.
+create or replace function pb.count_unheld(counts jsonb) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+  insert into pb.usage_hours as u
+  select r.wallet_id, r.hour, r.key_id, r.mode, '', r.outcome, false, sum(r.searches)::bigint, 0
+  from jsonb_to_recordset(counts)
+    as r (wallet_id uuid, hour timestamptz, key_id uuid, mode pb.key_mode, outcome text, searches bigint)
+  group by 1, 2, 3, 4, 6
+  order by 1, 2, 3, 4, 6
+  on conflict (wallet_id, hour, key_id, mode, category, outcome, was_held) do update
+  set searches = u.searches + excluded.searches;
+
+  insert into pb.usage_days as u
+  select r.wallet_id, pb.utc_day(r.hour), r.key_id, r.mode, '', r.outcome, false, sum(r.searches)::bigint, 0
+  from jsonb_to_recordset(counts)
+    as r (wallet_id uuid, hour timestamptz, key_id uuid, mode pb.key_mode, outcome text, searches bigint)
+  group by 1, 2, 3, 4, 6
+  order by 1, 2, 3, 4, 6
+  on conflict (wallet_id, day, key_id, mode, category, outcome, was_held) do update
+  set searches = u.searches + excluded.searches;
+end
+$$;
+
+-- Stores single refusals and replays, and counts them in the same transaction: a list never has more than its count. A batch
+-- that is sent twice changes nothing the second time, because the id of a request is unique.
+create or replace function pb.write_requests(writer uuid, requests jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
+#variable_conflict use_column
+declare
+  stored jsonb;
+begin
+  insert into pb.tally_writers values (writer, 0, clock_timestamp()) on conflict (id) do nothing;
+  with inserted as (
+    insert into pb.unheld_requests (id, wallet_id, key_id, mode, outcome, run, end_user, transport)
+    select r.id, r.wallet_id, r.key_id, r.mode, r.outcome, r.run, r.end_user, r.transport
+    from jsonb_to_recordset(requests) as r (
+      id uuid, wallet_id uuid, key_id uuid, mode pb.key_mode, outcome text, run text, end_user text, transport text
+    )
+    on conflict (id) do nothing
+    returning wallet_id, key_id, mode, outcome, date_trunc('hour', pb.uuid_time(id), 'utc') as hour, 1 as searches
+  )
+  select coalesce(jsonb_agg(i), '[]') into stored from inserted i;
+  perform pb.count_unheld(stored);
+end
+$$;
+
+-- Drops the days of refusals and replays that are no longer listed, and returns how many. Their readers and writers wait for
+-- it, but searches do not.
+create or replace function pb.drop_old_requests() returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '400ms' as $$
+declare
+  partition_name text;
+  dropped integer := 0;
+begin
+  for partition_name in
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'pb.unheld_requests'::regclass
+      and right(c.relname, 8) < to_char(pb.requests_listed_since() at time zone 'utc', 'YYYYMMDD')
+  loop
+    execute format('drop table pb.%I', partition_name);
+    dropped := dropped + 1;
+  end loop;
+  return dropped;
+end
+$$;
+
+-- Marks the hours in which a server was killed, which may have lost its last counts. A process that runs reports every few
+-- seconds.
+create or replace function pb.mark_killed_servers() returns void
+language sql set search_path = pg_catalog, pg_temp
+begin atomic
+  insert into pb.incomplete_hours
+  select distinct date_trunc('hour', r.seen_at + n.later, 'utc')
+  from pb.secret_reports r
+  join pb.tally_writers w on w.id = r.process_id
+  cross join (values (interval '0'), (interval '10 seconds')) n (later)
+  where not r.has_stopped and r.seen_at < clock_timestamp() - interval '2 minutes'
+  on conflict do nothing;
+end;
+
+-- Whether all refusals and replays in a range of time are counted. Otherwise there may be more than were counted.
+create or replace function pb.are_requests_complete(since timestamptz, until timestamptz) returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  select not exists (
+    select from pb.incomplete_hours h where h.hour > since - interval '1 hour' and h.hour < until
+  );
+end;
+
+-- Adds the counts of a server since its last batch. `incomplete` are the hours in which it could not count all requests.
 create or replace function pb.write_tally(
-  writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb
+  writer uuid, batch bigint, refusals jsonb, upstreams jsonb, wallets jsonb, incomplete timestamptz[]
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column
@@ -240,23 +334,8 @@ begin
     return;
   end if;
 
-  insert into pb.usage_hours as u
-  select r.wallet_id, r.hour, r.key_id, r.mode, '', r.outcome, false, r.searches, 0
-  from jsonb_to_recordset(refusals)
-    as r (wallet_id uuid, hour timestamptz, key_id uuid, mode pb.key_mode, outcome text, searches bigint)
-  order by 1, 2, 3, 4, 6
-  on conflict (wallet_id, hour, key_id, mode, category, outcome, was_held) do update
-  set searches = u.searches + excluded.searches;
-
-  insert into pb.usage_days as u
-  select r.wallet_id, pb.utc_day(r.hour), r.key_id, r.mode, '', r.outcome, false, sum(r.searches)::bigint, 0
-  from jsonb_to_recordset(refusals)
-    as r (wallet_id uuid, hour timestamptz, key_id uuid, mode pb.key_mode, outcome text, searches bigint)
-  group by 1, 2, 3, 4, 6
-  order by 1, 2, 3, 4, 6
-  on conflict (wallet_id, day, key_id, mode, category, outcome, was_held) do update
-  set searches = u.searches + excluded.searches;
-
+  perform pb.count_unheld(refusals);
+  insert into pb.incomplete_hours select unnest(incomplete) on conflict do nothing;
   perform pb.count_calls(upstreams, wallets);
 end
 $$;

@@ -79,12 +79,22 @@ begin
 end
 $$;
 
-create or replace function pb.set_alerts(new_email text, new_low_balance_micros bigint) returns boolean
+create or replace function pb.set_alerts(p_actor uuid, new_email text, new_low_balance_micros bigint) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  w pb.wallets;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
-  update pb.wallets w set alert_email = new_email, low_balance_micros = new_low_balance_micros
-  where w.id = pb.own_wallet();
-  return found;
+  select * into w from pb.wallets f where f.id = pb.own_wallet();
+  if not found then
+    return false;
+  end if;
+  update pb.wallets f set alert_email = new_email, low_balance_micros = new_low_balance_micros where f.id = w.id;
+  perform pb.record_own_change(
+    p_actor, 'alerts.change', w.id::text,
+    jsonb_build_object('email', w.alert_email, 'low_balance', pb.usd(w.low_balance_micros)),
+    jsonb_build_object('email', new_email, 'low_balance', pb.usd(new_low_balance_micros))
+  );
+  return true;
 end
 $$;

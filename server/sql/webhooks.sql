@@ -2,9 +2,21 @@
 -- of the transaction; the worker uses the rest. A worker's claim is a lease in the table and expires after a minute,
 -- while a job lock of the queue would be held for hours after a worker is killed.
 
+-- The settings of an endpoint for the list of changes. The path of its URL can be a secret of the receiver, so there is only the
+-- origin, and a short digest that shows whether the path changed.
+create or replace function pb.webhook_settings(e pb.webhook_endpoints) returns jsonb
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return jsonb_build_object(
+    'origin', substring(e.url from '^https?://[^/?#]*'), 'description', e.description, 'events', e.events,
+    'disabled', e.disabled_reason, 'url_digest', left(encode(sha256(convert_to(e.id || e.url, 'UTF8')), 'hex'), 8)
+  );
+end
+$$;
+
 -- Returns false if the wallet has max_endpoints already.
 create or replace function pb.create_webhook(
-  p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer
+  p_actor uuid, p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer
 ) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -14,6 +26,8 @@ begin
   end if;
   insert into pb.webhook_endpoints (id, wallet_id, url, description, events, secret)
   values (p_id, pb.own_wallet(), p_url, p_description, p_events, p_secret);
+  perform pb.record_own_change(p_actor, 'webhook.create', p_id::text, p_after => pb.webhook_settings(e))
+  from pb.webhook_endpoints e where e.id = p_id;
   return true;
 end
 $$;
@@ -36,11 +50,15 @@ $$;
 
 -- NULL arguments change nothing. Returns false if there is no such endpoint.
 create or replace function pb.change_webhook(
-  p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean
+  p_actor uuid, p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean
 ) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  settings_before jsonb;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
+  select pb.webhook_settings(e) into settings_before
+  from pb.webhook_endpoints e where e.id = p_id and e.wallet_id = pb.own_wallet() for no key update;
   update pb.webhook_endpoints e
   set url = coalesce(new_url, e.url), description = coalesce(new_description, e.description),
     events = coalesce(new_events, e.events),
@@ -54,21 +72,29 @@ begin
   if not is_enabled then
     perform pb.disable_webhook(p_id, 'owner');
   end if;
+  perform pb.record_own_change(p_actor, 'webhook.change', p_id::text, settings_before, pb.webhook_settings(e))
+  from pb.webhook_endpoints e where e.id = p_id;
   return true;
 end
 $$;
 
-create or replace function pb.delete_webhook(p_id uuid) returns boolean
+create or replace function pb.delete_webhook(p_actor uuid, p_id uuid) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  deleted pb.webhook_endpoints;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
-  delete from pb.webhook_endpoints e where e.id = p_id and e.wallet_id = pb.own_wallet();
-  return found;
+  delete from pb.webhook_endpoints e where e.id = p_id and e.wallet_id = pb.own_wallet() returning * into deleted;
+  if not found then
+    return false;
+  end if;
+  perform pb.record_own_change(p_actor, 'webhook.delete', p_id::text, pb.webhook_settings(deleted));
+  return true;
 end
 $$;
 
 -- Returns until when the previous secret also signs, or NULL if there is no such endpoint.
-create or replace function pb.rotate_webhook_secret(p_id uuid, new_secret bytea) returns timestamptz
+create or replace function pb.rotate_webhook_secret(p_actor uuid, p_id uuid, new_secret bytea) returns timestamptz
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   ends timestamptz;
@@ -78,6 +104,12 @@ begin
   set previous_secret = e.secret, previous_until = clock_timestamp() + interval '24 hours', secret = new_secret
   where e.id = p_id and e.wallet_id = pb.own_wallet()
   returning e.previous_until into ends;
+  if found then
+    perform pb.record_own_change(
+      p_actor, 'webhook.rotate_secret', p_id::text,
+      p_after => jsonb_build_object('previous_until', pb.iso_time(ends))
+    );
+  end if;
   return ends;
 end
 $$;
@@ -295,6 +327,7 @@ begin
   perform pb.emit_event(
     e.wallet_id, 'webhook.disabled', jsonb_build_object('endpoint_id', e.id, 'url', e.url, 'reason', reason)
   );
+  perform pb.record_system_change(e.wallet_id, 'webhook.disable', e.id::text, reason);
   return reason;
 end
 $$;

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { apiRoutes, createManagement, managementRoutes } from "./app/api-routes.ts";
 import { compatRoutes } from "./app/compat-app.ts";
-import { openConnections } from "./app/connections.ts";
+import { openConnections, watchRedis } from "./app/connections.ts";
 import { consolePageRoutes, createConsoleRoutes, openOidc, watchOidc } from "./app/console-app.ts";
 import { openKeys, openLimits } from "./app/limits.ts";
 import { createMcpRoutes } from "./app/mcp-app.ts";
@@ -57,7 +57,7 @@ export function createApp(config: ServerConfig, log: Log): App {
   const { publicUrl, trustedProxies, operators } = config;
   const forwarding = createForwardingWatch(log);
   const provider = watchOidc(config);
-  if (provider) metrics.watchOidc(provider.isAvailable);
+  if (provider) metrics.watchDependency("oidc", provider.isAvailable);
   const http = createHttpServer({
     routes: createRoutes(services),
     publicUrl,
@@ -121,11 +121,15 @@ function openServices(config: ServerConfig, log: Log, state: { isDraining: boole
   const ranking = createRanking(lenses.current);
   const figures = openFigures(config, { redis, ledger, state, clockOffset: reports.clockOffset });
   metrics.watchClock(reports.clockOffset);
+  metrics.watchPools(connections.pools);
+  const redisWatch = watchRedis(redis);
+  if (redisWatch) metrics.watchDependency("redis", redisWatch.isAvailable);
   const payments = createSearchPayments({ ledger, metrics, log });
   const modules = { config, secrets, connections, metrics, keys, limits, router, ranking, tally, payments };
   const search = createSearchDependencies(modules);
   const recordCharge = createChargeRecorder({ metrics, router, tally });
-  const runner = createSearchRunner(search, { metrics, figures, recordCharge, startTrace: tracing?.startSearch });
+  const recorders = { metrics, figures, recordCharge, recordUnheld: tally.recordUnheld };
+  const runner = createSearchRunner(search, { ...recorders, startTrace: tracing?.startSearch });
   return {
     config,
     log,
@@ -142,6 +146,8 @@ function openServices(config: ServerConfig, log: Log, state: { isDraining: boole
     search,
     runner,
     async close(): Promise<void> {
+      redisWatch?.close();
+      metrics.close();
       await payments.finishReleases();
       await upstreams.close();
       keys.close();
@@ -162,21 +168,12 @@ function createRoutes(services: Services): Route[] {
   const manage = (guard: Guard): Route[] => managementRoutes(manageWith(guard));
   const api = apiRoutes({ runner, lenses, publicUrl: config.publicUrl, management });
   const oidc = openOidc(config, secrets);
+  const recordUse = keyUses.record;
   return [
     ...api,
     ...compatRoutes(runner, search.authenticate),
     ...siteRoutes(api, config, reports.whyNotReady),
     ...createMcpRoutes({ config, connections, keys, oidc, acquireSlot, admission, search, runner, metrics }),
-    ...createConsoleRoutes({
-      config,
-      secrets,
-      connections,
-      acquireSlot,
-      admission,
-      runner,
-      oidc,
-      manage,
-      recordKeyUse: keyUses.record,
-    }),
+    ...createConsoleRoutes({ config, secrets, connections, acquireSlot, admission, runner, oidc, manage, recordUse }),
   ];
 }

@@ -14,7 +14,7 @@ import { insertGenerated } from "./lib/insert-generated.ts";
 import { version } from "./lib/version.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems/problems.ts";
 import { publicRoutes } from "./sites/public-routes.ts";
-import { renderMetricsPage } from "./telemetry/metric-table.ts";
+import { renderMetricsPage } from "./telemetry/metrics-page.ts";
 
 // `npm run generate` writes openapi.json and docs/reference.md from the routes, docs/problems from problems.ts,
 // the tables in docs/compat from the dialects, the scopes in docs/api-keys.md from scopes.ts, docs/metrics.md from
@@ -32,10 +32,7 @@ const files = new Map<string, string>([
   ["docs/api-keys.md", insertGenerated(readOrEmpty("docs/api-keys.md"), "server/src/keys/scopes.ts", renderScopes())],
   ["server/sql/VERSION", schemaVersion()],
   // A chart can contain only files of its own folder.
-  [
-    "deploy/helm/pennyblack/files/rules.yml",
-    readFileSync(new URL("deploy/prometheus/rules/pennyblack.yml", root), "utf8"),
-  ],
+  ["deploy/helm/pennyblack/files/rules.yml", alertRules()],
 ]);
 for (const dialect of dialects) {
   const page = `docs/compat/${dialect.name}.md`;
@@ -52,6 +49,14 @@ function openapi(): string {
   const site = { publicUrl: "", securityContact: undefined, hasDocs: () => false, jwks: undefined };
   const routes = [...apiRoutes(dependencies), ...publicRoutes({ ...site, readOpenapi: () => Buffer.alloc(0) })];
   return `${formatJson(describeRoutes(routes, { version, serverUrl: "https://pennyblack.example" }))}\n`;
+}
+
+/** All groups in one file. */
+function alertRules(): string {
+  const [objectives = "", others = ""] = ["objectives", "pennyblack"].map((name) =>
+    readFileSync(new URL(`deploy/prometheus/rules/${name}.yml`, root), "utf8"),
+  );
+  return others + objectives.slice(objectives.indexOf("\ngroups:\n") + "\ngroups:\n".length);
 }
 
 /** The recorded requests and responses of the reference, which `npm run docs:examples` writes. */

@@ -1,9 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { createApp } from "./app.ts";
+import { FleetFault } from "./cells/operator-client.ts";
 import { ConfigFaults, readConfig, serverSettings } from "./config/config.ts";
 import { listen } from "./http/listen.ts";
 import { LensFaults } from "./lenses/lenses.ts";
-import { FleetFault } from "./operator/operator-client.ts";
+import { adapters } from "./providers/providers.ts";
 import { createLog } from "./telemetry/log.ts";
 
 // Server process: reads the configuration, checks the database and listens. On SIGTERM it stops without failing requests:
@@ -11,7 +12,7 @@ import { createLog } from "./telemetry/log.ts";
 //   2. new connections are not accepted, and late requests get 503;
 //   3. searches in flight finish, including their captures and releases, and the process exits.
 
-const config = orExit(() => readConfig(serverSettings));
+const config = orExit(() => readConfig(adapters, serverSettings));
 const log = createLog(config.logLevel);
 const app = orExit(() => createApp(config, log));
 
@@ -32,7 +33,7 @@ process.on("uncaughtException", (err) => {
   process.exit(1);
 });
 
-process.on("SIGHUP", () => app.reload(() => readConfig(["upstreams"]).upstreams));
+process.on("SIGHUP", () => app.reload(() => readConfig(adapters, ["upstreams"]).upstreams));
 
 let isStopping = false;
 for (const signal of ["SIGTERM", "SIGINT"] as const) {

@@ -83,10 +83,10 @@ export const abuseFaults: PlantedFault[] = [
   {
     id: "key-prefix-exempts-from-limit",
     description: "HAProxy exempts every request with the start of a key from the limit of requests without a key",
-    file: "deploy/edge/edge-config.ts",
+    file: "server/src/cells/edge-config.ts",
     find: "acl has_key var(txn.key) -m reg ^${keyPattern.source}$",
     replace: "acl has_key var(txn.key) -m beg pb_",
-    tests: ["edge/edge.test"],
+    tests: ["cells/edge.test"],
     caughtBy: "only a complete key exempts a request from the limit of requests without a key",
   },
   {

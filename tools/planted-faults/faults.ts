@@ -6,6 +6,7 @@ import { healthFaults } from "./health-faults.ts";
 import { hourFaults } from "./hour-faults.ts";
 import { adminFaults, fairnessFaults, unpaidFaults } from "./isolation-faults.ts";
 import { mcpFaults } from "./mcp-faults.ts";
+import { plainHoldFaults } from "./plain-hold-faults.ts";
 import type { PlantedFault } from "./planted-fault.ts";
 import { schemaFaults } from "./schema-faults.ts";
 import { inputFaults, keyFaults, problemFaults, searchFaults } from "./search-faults.ts";
@@ -17,6 +18,7 @@ import { laneFaults, paymentFaults, walletFaults } from "./wallet-faults.ts";
 import { windowFaults } from "./window-faults.ts";
 
 export const plantedFaults: readonly PlantedFault[] = [
+  ...plainHoldFaults,
   ...walletFaults,
   ...windowFaults,
   ...keyFaults,

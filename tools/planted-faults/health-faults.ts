@@ -15,8 +15,8 @@ export const healthFaults: readonly PlantedFault[] = [
   {
     id: "stopped-worker-looks-crashed",
     description: "A worker that stops leaves its report, like one that crashes.",
-    file: "server/src/jobs/main.ts",
-    find: "  await reports.close();\n",
+    file: "server/src/jobs/create-worker.ts",
+    find: "      await reports?.close();\n",
     replace: "",
     tests: ["server/test/processes/worker-reports.test.ts"],
     caughtBy: "a worker reports its tasks while it runs; one that crashes is counted, and one that stops is not",

@@ -11,7 +11,7 @@ export const keyFaults: PlantedFault[] = [
     id: "search-not-in-figures",
     description: "searches are missing from the figures of the operator's console",
     file: "server/src/search/run-search.ts",
-    find: 'figures.recordSearch({ ms, fault: mode === "live" && fault !== "caller" ? fault : undefined });',
+    find: 'figures.recordRequest({ kind, ms, fault: mode === "live" && fault !== "caller" ? fault : undefined });',
     replace: "",
     tests: ["server/test/stories/watch.test.ts"],
     caughtBy: "every server lists all servers of the database with their load",
@@ -112,11 +112,20 @@ export const keyFaults: PlantedFault[] = [
 
 export const searchFaults: PlantedFault[] = [
   {
+    id: "time-of-another-search",
+    description: "a batch records the steps of its first search for each one",
+    file: "server/sql/capture.sql",
+    find: "(select array_position(search_ids, s.id) as i offset 0)",
+    replace: "(select 1 as i offset 0)",
+    tests: ["wallet/reads/read-searches.test"],
+    caughtBy: "a search takes the time of its steps and of the ledger, whether it was captured or released",
+  },
+  {
     id: "hold-not-released",
     description: "a failed search does not release its hold",
     file: "server/src/search/search.ts",
-    find: 'await steps.trace("release", () => dependencies.release({ ...hold, outcome: outcomeOf(error) }, caller.mode));',
-    replace: "",
+    find: "dependencies.release({ ...hold, outcome: outcomeOf(error), ...steps.record() }, caller.mode),",
+    replace: "Promise.resolve(),",
     tests: [searchFlow],
     caughtBy: "any failure between hold and capture releases the hold once",
   },
@@ -315,6 +324,15 @@ export const inputFaults: PlantedFault[] = [
     replace: "const maxMarkup = 10_000;",
     tests: ["src/search/clean-results.test"],
     caughtBy: "cleans only the start of a text that is far longer than what is returned",
+  },
+  {
+    id: "half-tag-shown",
+    description: "a tag that is cut in half is shown as text",
+    file: "server/src/search/clean-results.ts",
+    find: 'stripTags(isCut ? visible.replace(unfinishedTag, "") : visible)',
+    replace: "stripTags(visible)",
+    tests: ["src/search/clean-results.test"],
+    caughtBy: "shows no half of a tag, an entity or a character where a long text is cut",
   },
   {
     id: "long-path-compared",

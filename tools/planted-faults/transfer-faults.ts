@@ -45,7 +45,7 @@ export const transferFaults: PlantedFault[] = [
   {
     id: "lost-transfer-not-reported",
     description: "a transfer that the source has lost is not reported",
-    file: "deploy/fleet/commands.ts",
+    file: "server/src/cells/fleet-commands.ts",
     find: 'return cells.has(source) ? "received and not sent" : undefined;',
     replace: "return undefined;",
     tests,

@@ -6,7 +6,8 @@
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { missingPrerequisite } from "../../deploy/image/build-image.ts";
+import { imagePrograms } from "../../deploy/image/build-image.ts";
+import { describeMissing, findProgram } from "../missing-programs.ts";
 import { artifactFaults, listArtifacts, writeChecksums } from "./artifacts.ts";
 import { buildPackages } from "./build.ts";
 import { copyTree } from "./copy-tree.ts";
@@ -17,18 +18,37 @@ import { applyChangesets } from "./version.ts";
 const tree = join(root, ".pennyblack/release/tree");
 const out = join(root, ".pennyblack/release/out");
 
+/** `python3-` and a name is a Python module. */
+const packagePrograms = {
+  git: "git",
+  tar: "tar",
+  "python3-setuptools": "python3-setuptools",
+  "python3-wheel": "python3-wheel",
+};
+const canBuildImage = process.getuid?.() === 0 && !process.argv.includes("--no-image");
+const missing = describeMissing({ ...packagePrograms, ...(canBuildImage && imagePrograms) }, isInstalled);
+if (missing !== undefined) {
+  console.error(canBuildImage ? `${missing}\nThe image is optional: npm run release:dry -- --no-image` : missing);
+  process.exit(2);
+}
+
 await step("copy the repository", () => copyTree(tree));
 await step("apply the changesets", () => applyChangesets(tree));
 await step("build the packages", () => buildPackages(tree, out));
-const skipped = process.argv.includes("--no-image") ? "--no-image" : missingPrerequisite();
-if (skipped === undefined) await step("build the image", () => saveImage(tree, out));
-else console.log(`image not built: ${skipped}`);
+if (canBuildImage) await step("build the image", () => saveImage(tree, out));
+else console.log("image not built: requires root, and no --no-image");
 writeChecksums(out);
-const faults = artifactFaults(tree, out, skipped === undefined ? [] : ["image"]);
+const faults = artifactFaults(tree, out, canBuildImage ? [] : ["image"]);
 for (const fault of faults) console.error(fault);
 console.log(`\n${listArtifacts(tree, out)}\n\nFiles and SHA256SUMS: ${out}\n`);
 const status = await step("install and use the packages", usePackages);
 process.exitCode = faults.length === 0 && status === 0 ? 0 : 1;
+
+function isInstalled(name: string): boolean {
+  const module = /^python3-(\w+)$/.exec(name)?.[1];
+  if (module === undefined) return findProgram(name) !== undefined;
+  return spawnSync("/usr/bin/python3", ["-c", `import ${module}`]).status === 0;
+}
 
 function usePackages(): number {
   const env = { ...process.env, PENNYBLACK_RELEASE: out };

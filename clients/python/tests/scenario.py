@@ -16,8 +16,12 @@ def error_of(call: Callable[[], Any]) -> str:
     try:
         call()
     except PennyblackError as error:
-        return f"{type(error).__name__} {error.code} charged={error.charged}"
+        return describe(error)
     return "succeeded"
+
+
+def describe(error: PennyblackError) -> str:
+    return f"{type(error).__name__} {error.code} charged={error.charged}"
 
 
 def run_sync() -> Dict[str, Any]:
@@ -65,6 +69,14 @@ def run_one_search() -> Dict[str, Any]:
     return {"length": len(answer.results), "charge": answer.meta.charge, "replayed": answer.meta.replayed}
 
 
+def run_wait() -> Dict[str, Any]:
+    try:
+        Pennyblack().search("cats", wait=1)
+    except PennyblackError as error:
+        return {"error": describe(error), "retryable": error.retryable}
+    return {"error": "succeeded"}
+
+
 def run_repeat() -> Dict[str, Any]:
     answer = Pennyblack().search(sys.argv[2], n=3, repeat="24h")
     return {"charge": answer.meta.charge, "key": answer.meta.idempotency_key}
@@ -76,5 +88,6 @@ if __name__ == "__main__":
         "async": lambda: asyncio.run(run_async()),
         "one-search": run_one_search,
         "repeat": run_repeat,
+        "wait": run_wait,
     }
     print(json.dumps(scenarios[sys.argv[1]]()))

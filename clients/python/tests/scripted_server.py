@@ -4,7 +4,6 @@ import json
 import socket
 import struct
 import threading
-import time
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Callable, Dict, List, Optional
@@ -16,7 +15,6 @@ class Received:
     path: str
     headers: Dict[str, str]
     body: Any
-    at: float
 
 
 class ScriptedServer:
@@ -24,6 +22,8 @@ class ScriptedServer:
         self.responses: List[Dict[str, Any]] = []
         self.received: List[Received] = []
         self.on_last_response: Callable[[], None] = lambda: None
+        #: Whether a step that hangs keeps its connection open. Otherwise it is closed without a response.
+        self.is_hanging = False
         self.ended = threading.Event()
         server = self
 
@@ -34,11 +34,10 @@ class ScriptedServer:
                 length = self.headers.get("content-length")
                 body = None if length is None else json.loads(self.rfile.read(int(length)))
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                server.received.append(Received(self.command, self.path, headers, body, time.monotonic()))
+                server.received.append(Received(self.command, self.path, headers, body))
                 number = len(server.received)
-                step = server.responses[number - 1] if number <= len(server.responses) else {"status": 599}
                 self.close_connection = True
-                self.play(step)
+                self.play(server.last_step())
                 if number == len(server.responses):
                     server.on_last_response()
 
@@ -46,6 +45,8 @@ class ScriptedServer:
 
             def play(self, step: Dict[str, Any]) -> None:
                 close: Optional[str] = step.get("close")
+                if step.get("hang") and not server.is_hanging:
+                    return
                 if step.get("hang"):
                     # In its own thread, because the caller aborts after the last response.
                     server.on_last_response()
@@ -71,6 +72,13 @@ class ScriptedServer:
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def last_step(self) -> Dict[str, Any]:
+        """The response to the last request."""
+        number = len(self.received)
+        if number == 0:
+            return {}
+        return self.responses[number - 1] if number <= len(self.responses) else {"status": 599}
 
     def close(self) -> None:
         self.ended.set()

@@ -12,11 +12,48 @@ import httpx
 import pytest
 from scripted_server import ScriptedServer
 
-from pennyblack import AsyncPennyblack, Pennyblack, PennyblackError
+from pennyblack import AsyncPennyblack, Pennyblack, PennyblackError, _send
 from pennyblack._errors import Failure, create_error
 from pennyblack._repeat import derive_repeat_key
+from pennyblack._send import Attempt
 
 cases: Dict[str, Any] = json.loads((Path(__file__).parents[2] / "cases.json").read_text("utf-8"))
+
+
+class Clock:
+    """The clock of the client. Only responses, timeouts and pauses move it."""
+
+    def __init__(self, server: ScriptedServer) -> None:
+        self.now = 0.0
+        self.pauses: List[float] = []
+        self._server = server
+
+    def replace(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        attempt, attempt_async = Pennyblack._attempt, AsyncPennyblack._attempt
+
+        async def received_async(client: AsyncPennyblack, step: Attempt) -> Any:
+            return self._pass_time(step, await attempt_async(client, step))
+
+        async def pause_async(client: AsyncPennyblack, seconds: float) -> None:
+            self._pause(seconds)
+
+        monkeypatch.setattr(_send, "now", lambda: self.now)
+        monkeypatch.setattr(Pennyblack, "_attempt", lambda client, step: self._pass_time(step, attempt(client, step)))
+        monkeypatch.setattr(Pennyblack, "_pause", lambda client, seconds: self._pause(seconds))
+        monkeypatch.setattr(AsyncPennyblack, "_attempt", received_async)
+        monkeypatch.setattr(AsyncPennyblack, "_pause", pause_async)
+
+    def _pass_time(self, attempt: Attempt, received: Any) -> Any:
+        step = self._server.last_step()
+        if step.get("hang"):
+            self.now += attempt.timeout
+            return httpx.ReadTimeout("")
+        self.now += step.get("after_ms", 0) / 1_000
+        return received
+
+    def _pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
 
 
 @pytest.fixture
@@ -122,9 +159,14 @@ calls = [
 
 
 @pytest.mark.parametrize(("kind", "case"), calls)
-def test_call(kind: str, case: Dict[str, Any], server: ScriptedServer) -> None:
+def test_call(kind: str, case: Dict[str, Any], server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = case["expect"]
     server.responses = case["responses"]
+    clock = Clock(server)
+    # A call that is aborted waits until then.
+    server.is_hanging = bool(case.get("abort"))
+    if not server.is_hanging:
+        clock.replace(monkeypatch)
     if "error" in expected:
         with pytest.raises(PennyblackError) as caught:
             call(kind, case, server)
@@ -132,6 +174,8 @@ def test_call(kind: str, case: Dict[str, Any], server: ScriptedServer) -> None:
         assert_includes(fields, expected["error"], "error")
         for text in expected.get("detail_contains", []):
             assert text in caught.value.detail
+        for text in expected.get("detail_lacks", []):
+            assert text not in caught.value.detail
     else:
         assert_includes(call(kind, case, server), expected.get("result"), "result")
     received = [dataclasses.asdict(request) for request in server.received]
@@ -141,8 +185,10 @@ def test_call(kind: str, case: Dict[str, Any], server: ScriptedServer) -> None:
         assert_includes(received[0], expected["request"], "request")
     if "last_request" in expected:
         assert_includes(received[-1], expected["last_request"], "last request")
-    if "wait_seconds" in expected:
-        assert received[1]["at"] - received[0]["at"] >= expected["wait_seconds"] - 0.01
+    if "pauses_ms" in expected:
+        assert [round(seconds * 1_000) for seconds in clock.pauses] == expected["pauses_ms"]
+    if "elapsed_ms" in expected:
+        assert round(clock.now * 1_000) == expected["elapsed_ms"]
 
 
 @pytest.mark.parametrize("code", cases["errors"])

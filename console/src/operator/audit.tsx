@@ -29,15 +29,15 @@ export function Audit() {
             </Table.Thead>
             <Table.Tbody>
               {data.lines.map((line) => (
-                <Table.Tr key={`${line.at} ${line.target} ${line.act}`}>
+                <Table.Tr key={line.number}>
                   <Table.Td>
                     <RelativeTime at={line.at} />
                   </Table.Td>
                   <Table.Td>{line.operator}</Table.Td>
                   <Table.Td>
-                    {line.act.replaceAll("_", " ")}
+                    {line.act.replace(".", ": ").replaceAll("_", " ")}
                     <Text size="xs" c="dimmed" className="mono">
-                      {line.target}
+                      {line.subject}
                     </Text>
                   </Table.Td>
                   <Table.Td>{line.reason}</Table.Td>

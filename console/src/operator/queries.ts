@@ -97,14 +97,19 @@ export interface MarginReport {
   wallet_days: WalletDay[];
 }
 
+/** A line of the audit log, `act` as <subject>.<verb>. */
 export interface AuditLine {
+  number: number;
   at: string;
   operator: string;
   act: string;
+  subject: string;
+  account_id: string | null;
   wallet_id: string | null;
-  target: string;
-  reason: string;
+  reason: string | null;
   outcome: string;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
 }
 
 export interface EntryLine {
@@ -125,8 +130,16 @@ export interface ServerLine {
   is_stopping: boolean;
   in_flight: number;
   searches_per_second: number;
-  /** Live searches of the last minute, without errors of the caller. */
-  recent: { searches: number; own_errors: number; upstream_errors: number; p95_ms: number | null };
+  /** Of the last minute. Attempts are live requests without errors of the caller. */
+  recent: {
+    searches: number;
+    replays: number;
+    refusals: number;
+    attempts: number;
+    own_errors: number;
+    upstream_errors: number;
+    p95_ms: number | null;
+  };
   ledger_waiting: number;
   event_loop_ms_p99: number;
   memory_mb: number;

@@ -107,7 +107,7 @@ function Figures({ values }: { values: readonly (string | undefined)[] }) {
 }
 
 export function formatErrors(servers: readonly ServerLine[]): string {
-  const searches = servers.reduce((sum, { recent }) => sum + recent.searches, 0);
+  const attempts = servers.reduce((sum, { recent }) => sum + recent.attempts, 0);
   const errors = servers.reduce((sum, { recent }) => sum + recent.own_errors + recent.upstream_errors, 0);
-  return searches === 0 ? "–" : formatPercent(errors / searches);
+  return attempts === 0 ? "–" : formatPercent(errors / attempts);
 }

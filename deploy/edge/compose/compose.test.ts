@@ -5,10 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { parse } from "yaml";
+import { type Edge, edgeFiles } from "../../../server/src/cells/edge-config.ts";
+import { readFleet } from "../../../server/src/cells/operator-client.ts";
 import { readConfig, serverSettings, workerSettings } from "../../../server/src/config/config.ts";
-import { readFleet } from "../../../server/src/operator/operator-client.ts";
+import { adapters } from "../../../server/src/providers/providers.ts";
 import { assertFewPrivileges, assertValidCompose, type ServicePrivileges } from "../../check-compose.ts";
-import { type Edge, edgeFiles } from "../edge-config.ts";
 
 interface Service extends ServicePrivileges {
   image: string;
@@ -62,17 +63,17 @@ test("HAProxy has the files that its configuration names, and the addresses are 
 
 test("every process of a cell accepts its settings, and no cell has a secret of another", () => {
   const secrets = cells.map((cell) => {
-    const server = readConfig(serverSettings, settingsOf(`${cell}-server`));
+    const server = readConfig(adapters, serverSettings, settingsOf(`${cell}-server`));
     assert.equal(new URL(server.publicUrl).hostname, edge.cells[cell]?.host);
     const { VALKEY_EXTRA_FLAGS: flags = "", REDISCLI_AUTH: password } = settingsOf(`${cell}-valkey`);
     assert.match(password ?? "", /^[0-9a-f]{48}$/);
     assert.equal(flags, `--requirepass ${password}`);
     assert.deepEqual([server.upstreams.length, server.redisUrl], [1, `redis://:${password}@${cell}-valkey:6379`]);
     assert.equal(new URL(server.ledgerDatabaseUrl).hostname, `${cell}-postgres`);
-    assert.ok(readConfig(workerSettings, settingsOf(`${cell}-worker`)));
-    assert.ok(readConfig(["directDatabaseUrl", "keyPeppers", "secrets"], settingsOf(`${cell}-admin`)));
+    assert.ok(readConfig(adapters, workerSettings, settingsOf(`${cell}-worker`)));
+    assert.ok(readConfig(adapters, ["directDatabaseUrl", "keyPeppers", "secrets"], settingsOf(`${cell}-admin`)));
     const names = ["cell", "adminDatabaseUrl", "directDatabaseUrl", "ledgerDatabaseUrl"] as const;
-    const migrate = readConfig(names, settingsOf(`${cell}-migrate`));
+    const migrate = readConfig(adapters, names, settingsOf(`${cell}-migrate`));
     assert.equal(migrate.cell, cell);
     assert.equal(new URL(migrate.adminDatabaseUrl ?? "").password, settingsOf(`${cell}-postgres`)["POSTGRES_PASSWORD"]);
     const urls = [server.ledgerDatabaseUrl, migrate.adminDatabaseUrl];
@@ -89,7 +90,7 @@ test("each server has the list of cells with their tokens", () => {
   for (const cell of cells) assert.deepEqual(find(`${cell}-server`).volumes, mounts);
   const listed = readFleet(join(own, "fleet.json")).map(({ name, url, tokenFile }) => {
     const token = readFileSync(tokenFile.replace("/tokens/", "/secrets/tokens/"), "utf8").trim();
-    const { operators } = readConfig(["operators"], settingsOf(`${name}-server`));
+    const { operators } = readConfig(adapters, ["operators"], settingsOf(`${name}-server`));
     assert.deepEqual(operators, [{ name: "operator", token }]);
     assert.equal(url, `http://${addressOf(find(`${name}-server`))}:9090`);
     return name;

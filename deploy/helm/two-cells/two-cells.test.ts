@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Ajv } from "ajv";
 import { parse, parseAllDocuments } from "yaml";
-import { type Edge, edgeFiles } from "../../edge/edge-config.ts";
+import { type Edge, edgeFiles } from "../../../server/src/cells/edge-config.ts";
 import { validateObject } from "../kubernetes-models.ts";
 import { mergedValues, renderChart } from "../render-chart.ts";
 

@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from "node:crypto";
 import { inTransaction } from "../db/in-transaction.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
+import { type Act, recordAct } from "../db/record-act.ts";
 import { createKey, type Pepper } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
 import type { Secrets } from "../lib/secrets.ts";
@@ -62,7 +63,8 @@ export interface SignUp {
   personName: string;
   accountName: string;
   /** In addition to a trial. */
-  openingCredit?: { amount: Micros; operator: string };
+  openingCredit?: Micros;
+  act: Act;
 }
 
 export type TrialOutcome = "given" | "already_given" | "day_is_full" | "none";
@@ -77,7 +79,7 @@ export function newAccount(email: string, trialSecrets?: Secrets): { walletId: s
   return { walletId, values: [walletId, hmacs ?? null, randomUUIDv7()] };
 }
 
-/** Creates a person's account in one transaction. Succeeds also when no trial is available. */
+/** Creates a person's account for an operator, in one transaction. Succeeds also when no trial is available. */
 export function signUp(
   pool: Pool,
   options: SignUp,
@@ -90,8 +92,10 @@ export function signUp(
       [options.email, options.personName, options.accountName, ...values],
     );
     const { account_id: accountId = "", trial = "none" } = rows[0] ?? {};
-    const requestedCredit =
-      options.openingCredit && (await creditOpeningBalance(db, { walletId, ...options.openingCredit }));
+    const after = { name: options.accountName, trial };
+    await recordAct(db, options.act, { act: "account.create", subject: accountId, walletId, after });
+    const { openingCredit: amount = 0n, act } = options;
+    const requestedCredit = await creditOpeningBalance(db, { walletId, amount, operator: act.operator });
     const keys = await createFirstKeys(db, walletId, secrets.pepper);
     return { accountId, walletId, ...keys, trial, ...(requestedCredit !== undefined && { requestedCredit }) };
   });
@@ -102,10 +106,10 @@ export type AccountDeletion =
   /** Nothing was deleted: refund the balance first, or allow it to be forfeited. */
   | { outcome: "money_left"; balance: Micros };
 
-/** Deletes an account permanently, with an entry in the audit log. Its ledger is kept. */
+/** Deletes an account permanently, and records it. Its ledger is kept. */
 export async function deleteAccount(
   db: Queryable,
-  act: { operator: string; reason: string },
+  act: Act,
   accountId: string,
   allowForfeit: boolean,
 ): Promise<AccountDeletion> {

@@ -9,26 +9,22 @@ import {
   signUp,
   type TrialOutcome,
 } from "../accounts/accounts.ts";
+import { inTransaction } from "../db/in-transaction.ts";
+import { recordAct } from "../db/record-act.ts";
+import { formatTable } from "../lib/format-table.ts";
 import { formatUsd } from "../lib/money.ts";
 import { readTrialTerms } from "../wallet/wallet.ts";
 import { describeApproval } from "./accounting-commands.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
-import { formatTable } from "./format-table.ts";
-import {
-  readId,
-  readOperator,
-  readOptionalAmount,
-  readOptionalEmail,
-  readOptionalText,
-  readText,
-} from "./read-values.ts";
+import { readId, readOptionalAmount, readOptionalEmail, readOptionalText, readText } from "./read-values.ts";
 
 export const accountCommands: Record<string, Command> = {
   create: {
     role: "owner",
+    changes: true,
     summary: "Create an account with an owner, a wallet and keys. --trial adds the trial credit, if one is available.",
     required: ["--name <name>", "--owner <email>"],
-    options: ["--owner-name <name>", "--balance <usd>", "--trial", "--json", "--by <name>"],
+    options: ["--owner-name <name>", "--balance <usd>", "--trial", "--json"],
     run: create,
   },
   list: {
@@ -45,6 +41,7 @@ export const accountCommands: Record<string, Command> = {
   },
   invite: {
     role: "owner",
+    changes: true,
     summary: "Create an invitation. Send its token to the invited address.",
     required: ["--account <id>", "--email <email>", "--role <owner|developer|viewer>"],
     options: ["--json"],
@@ -52,6 +49,7 @@ export const accountCommands: Record<string, Command> = {
   },
   delete: {
     role: "owner",
+    changes: true,
     summary: "Delete an account permanently: revokes its keys, erases personal data and keeps the ledger entries.",
     required: ["--account <id>"],
     options: ["--forfeit"],
@@ -66,7 +64,7 @@ const trialLines: Record<TrialOutcome, string> = {
   none: "",
 };
 
-async function create({ values, pool, pepper, secrets, print }: CommandContext): Promise<void> {
+async function create({ values, pool, pepper, secrets, print, act }: CommandContext): Promise<void> {
   const accountName = readText(values, "name");
   const email = readEmailOf(values, "owner");
   const personName = readOptionalText(values, "owner-name") ?? "";
@@ -76,8 +74,7 @@ async function create({ values, pool, pepper, secrets, print }: CommandContext):
       "Trial credit is not configured. Set PENNYBLACK_TRIAL_CREDIT, for example to 0.50, and run: npm run migrate",
     );
   const trialSecrets = values["trial"] ? await secrets() : undefined;
-  const openingCredit = { amount: balance, operator: readOperator(values) };
-  const request = { accountName, email, personName, openingCredit };
+  const request = { accountName, email, personName, openingCredit: balance, act };
   const created = await signUp(pool, request, { pepper: pepper(), trialSecrets });
   if (values["json"]) return print(JSON.stringify(created));
   print(`Created account "${accountName}". ${trialLines[created.trial]}\n`);
@@ -120,12 +117,16 @@ async function listAccountMembers({ values, pool, print }: CommandContext): Prom
   print(formatTable(rows, ["email", "name", "role", "joined"]));
 }
 
-async function makeInvitation({ values, pool, print }: CommandContext): Promise<void> {
+async function makeInvitation({ values, pool, print, act }: CommandContext): Promise<void> {
   const accountId = readId(values, "account");
   const email = readEmailOf(values, "email");
   const role = roles.find((each) => each === readText(values, "role")) satisfies Role | undefined;
   if (!role) throw new UsageError(`--role must be one of ${roles.join(", ")}.`);
-  const invitation = await invite(pool, { accountId, email, role });
+  const invitation = await inTransaction(pool, async (db) => {
+    const made = await invite(db, { accountId, email, role });
+    if (made) await recordAct(db, act, { act: "invitation.create", subject: made.id, accountId, after: { role } });
+    return made;
+  });
   if (!invitation) throw new CommandFailed(`No active account has the id ${accountId}.`);
   if (values["json"]) return print(JSON.stringify(invitation));
   print(`Invited ${email} as ${role}. The invitation expires at ${invitation.expiresAt.toISOString()}.\n`);
@@ -133,9 +134,8 @@ async function makeInvitation({ values, pool, print }: CommandContext): Promise<
   print("\nSend the token only to that address. It works once and is not shown again.");
 }
 
-async function remove({ values, pool, print, operator }: CommandContext): Promise<void> {
+async function remove({ values, pool, print, act }: CommandContext): Promise<void> {
   const accountId = readId(values, "account");
-  const act = { operator, reason: "none given" };
   const deletion = await deleteAccount(pool, act, accountId, values["forfeit"] === true);
   if (deletion.outcome === "not_found") throw new CommandFailed(`No active account has the id ${accountId}.`);
   if (deletion.outcome === "money_left") {

@@ -1,3 +1,4 @@
+import { formatTable } from "../lib/format-table.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
 import {
   type AdjustmentOutcome,
@@ -11,29 +12,29 @@ import {
   writeJournal,
 } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError, type Values } from "./command.ts";
-import { formatTable } from "./format-table.ts";
-import { readId, readOperator, readOptionalAmount, readReason, readText } from "./read-values.ts";
+import { readId, readOptionalAmount, readText } from "./read-values.ts";
 
 export const adjustCommands: Record<string, Command> = {
   request: {
     role: "operator",
+    changes: true,
     summary: "Correct a transfer, pay out or forfeit a balance, write off a debt, or book a processor fee.",
     required: [`--kind <${adjustmentKinds.join("|")}>`, "--reference <id>", "--reason <text>"],
-    options: ["--wallet <id>", "--amount <usd>", "--by <name>"],
+    options: ["--wallet <id>", "--amount <usd>"],
     run: request,
   },
   approve: {
     role: "operator",
+    changes: true,
     summary: "Approve an adjustment that another operator requested.",
     required: ["--adjustment <id>"],
-    options: ["--reason <text>", "--by <name>"],
     run: (context) => decide(context, true),
   },
   reject: {
     role: "operator",
+    changes: true,
     summary: "Reject a requested adjustment, or withdraw your own.",
     required: ["--adjustment <id>"],
-    options: ["--reason <text>", "--by <name>"],
     run: (context) => decide(context, false),
   },
   list: {
@@ -46,9 +47,9 @@ export const adjustCommands: Record<string, Command> = {
 export const monthCommands: Record<string, Command> = {
   close: {
     role: "operator",
+    changes: true,
     summary: "Close the books of a month and save its trial balance.",
     required: ["--month <month>"],
-    options: ["--reason <text>", "--by <name>"],
     run: close,
   },
   "trial-balance": {
@@ -66,15 +67,14 @@ export const monthCommands: Record<string, Command> = {
   },
 };
 
-async function request({ values, pool, print }: CommandContext): Promise<void> {
+async function request({ values, pool, print, act }: CommandContext): Promise<void> {
   const kind = adjustmentKinds.find((each) => each === readText(values, "kind"));
   if (!kind) throw new UsageError(`--kind must be one of ${adjustmentKinds.join(", ")}.`);
   readText(values, "reason");
   const amount = readAmount(values, kind);
   const isOwnReference = kind !== "correction" && kind !== "fee";
   const adjusted = await requestAdjustment(pool, {
-    operator: readOperator(values),
-    reason: readReason(values),
+    ...act,
     kind,
     reference: kind === "correction" ? readId(values, "reference") : readText(values, "reference").slice(0, 255),
     walletId: isOwnReference || values["wallet"] !== undefined ? readId(values, "wallet") : undefined,
@@ -129,10 +129,9 @@ const faults: Record<
   already_rejected: "This adjustment was rejected. Request it again.",
 };
 
-async function decide({ values, pool, print }: CommandContext, isApproved: boolean): Promise<void> {
+async function decide({ values, pool, print, act }: CommandContext, isApproved: boolean): Promise<void> {
   const id = readId(values, "adjustment");
-  const decision = { operator: readOperator(values), reason: readReason(values), id, isApproved };
-  const outcome = await decideAdjustment(pool, decision);
+  const outcome = await decideAdjustment(pool, { ...act, id, isApproved });
   if (outcome === "booked") return print("Approved and booked.");
   if (outcome === "rejected") return print("Rejected. Nothing was booked.");
   if (outcome === "repeated") return print("This adjustment was already decided; nothing changed.");
@@ -155,9 +154,9 @@ async function list({ pool, print }: CommandContext): Promise<void> {
   print(formatTable(rows, ["adjustment", "requested", "kind", "reference", "wallet", "USD", "operator", "reason"]));
 }
 
-async function close({ values, pool, print }: CommandContext): Promise<void> {
+async function close({ values, pool, print, act }: CommandContext): Promise<void> {
   const month = readMonth(values);
-  const outcome = await closeMonth(pool, { operator: readOperator(values), reason: readReason(values), month });
+  const outcome = await closeMonth(pool, { ...act, month });
   const failures = {
     not_over: `A month can be closed one hour after its end (UTC).`,
     out_of_order: `Close the month before ${month} first.`,

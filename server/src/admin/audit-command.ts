@@ -1,7 +1,6 @@
-import { formatUsd } from "../lib/money.ts";
+import { formatTable } from "../lib/format-table.ts";
 import { type AuditLine, readAudit, readAuditSince } from "../operator/operator.ts";
 import { type Command, type CommandContext, UsageError } from "./command.ts";
-import { formatTable } from "./format-table.ts";
 import { readId, readOptionalCount, readOptionalTime } from "./read-values.ts";
 
 export const auditCommand: Command = {
@@ -21,7 +20,7 @@ async function listAudit(context: CommandContext): Promise<void> {
   const lines = await readAudit(pool, { walletId, limit: readOptionalCount(values, "limit") ?? 50 });
   if (values["json"]) return print(JSON.stringify(lines.map((line) => ({ ...line, number: Number(line.number) }))));
   if (lines.length === 0) return print("The audit log is empty.");
-  print(formatTable(lines.map(toCells), ["time", "operator", "action", "outcome", "target", "USD", "reason"]));
+  print(formatTable(lines.map(toCells), ["time", "operator", "action", "outcome", "subject", "USD", "reason"]));
 }
 
 /** One JSON object per line, for a log archive or a SIEM. */
@@ -39,12 +38,11 @@ async function exportAudit({ values, pool, print }: CommandContext): Promise<voi
   }
 }
 
-function toExport({ number, at, walletId, ...rest }: AuditLine): Record<string, unknown> {
-  return { number: Number(number), at: at.toISOString(), wallet_id: walletId, ...rest };
+function toExport({ number, at, accountId, walletId, ...rest }: AuditLine): Record<string, unknown> {
+  return { number: Number(number), at: at.toISOString(), account_id: accountId, wallet_id: walletId, ...rest };
 }
 
-function toCells({ at, operator, act, outcome, target, details, reason }: AuditLine): string[] {
-  const amount = details["amount_micros"];
-  const usd = typeof amount === "number" ? formatUsd(BigInt(amount)) : "";
-  return [at.toISOString(), operator, act, outcome, target, usd, reason];
+function toCells({ at, operator, act, outcome, subject, after, reason }: AuditLine): string[] {
+  const amount = after?.["amount"];
+  return [at.toISOString(), operator, act, outcome, subject, typeof amount === "string" ? amount : "", reason];
 }

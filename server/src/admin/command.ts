@@ -1,6 +1,8 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import type { readConfig } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import type { Constants } from "../config/constants.ts";
 import type { Pool } from "../db/pool.ts";
+import type { Act } from "../db/record-act.ts";
 import type { CommandRole } from "../db/roles.ts";
 import type { Pepper } from "../keys/keys.ts";
 import type { Secrets } from "../lib/secrets.ts";
@@ -11,7 +13,7 @@ import type { PaymentSource } from "../payments/payments.ts";
 export type Values = Readonly<Record<string, string | boolean | string[] | undefined>>;
 
 /** readConfig with the environment of the command. */
-export type ReadSettings = typeof readConfig;
+export type ReadSettings = <Name extends keyof Config>(names: readonly Name[]) => Pick<Config, Name> & Constants;
 
 export interface CommandContext {
   values: Values;
@@ -33,13 +35,15 @@ export interface CommandContext {
   write: (text: string) => Promise<void>;
   /** All of standard input. */
   readInput: () => Promise<string>;
-  /** For the audit log: the login name of the current user. */
-  operator: string;
+  /** For the list of changes: --by or the login name of the current user, and --reason. */
+  act: Act;
 }
 
 export interface Command {
   /** The narrowest database role that can do it, so that a mistake in the command cannot do more than the role. */
   role: CommandRole;
+  /** It changes something, and writes that to pb.changes. Without it, the command can only read. */
+  changes?: true;
   summary: string;
   /** Options in commander's notation: "--wallet <id>". */
   required?: readonly string[];

@@ -54,6 +54,7 @@ export function createProgram(
     const added = parent.command(name).description(command.summary);
     for (const flags of command.required ?? []) added.requiredOption(flags, "required");
     for (const flags of command.options ?? []) added.option(flags);
+    if ("changes" in command) addActOptions(added);
     added.action(async (values: Record<string, Values[string]>) =>
       run(command, Object.fromEntries(added.options.map((option) => [option.name(), values[option.attributeName()]]))),
     );
@@ -68,4 +69,10 @@ export function createProgram(
     for (const [verb, command] of Object.entries(group)) add(parent, verb, command);
   }
   return program;
+}
+
+function addActOptions(program: Program): void {
+  program.option("--by <name>", "the name in the audit log, by default your login name");
+  if (program.options.every((option) => option.name() !== "reason"))
+    program.option("--reason <text>", "the reason in the audit log");
 }

@@ -1,9 +1,9 @@
 import { addOwner, openAccount } from "../accounts/accounts.ts";
 import { inTransaction } from "../db/in-transaction.ts";
 import type { Pool } from "../db/pool.ts";
+import { type Act, recordAct } from "../db/record-act.ts";
 import type { Pepper } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
-import { recordAct } from "../operator/operator.ts";
 import { creditOpeningBalance } from "../wallet/wallet.ts";
 
 export interface Account {
@@ -18,14 +18,15 @@ export interface Account {
 export function createAccount(
   pool: Pool,
   options: { name: string; balance: Micros; pepper: Pepper; owner?: string },
-  operator: string,
+  act: Act,
 ): Promise<Account> {
   return inTransaction(pool, async (db) => {
     const { accountId, walletId, liveKey, managementKey } = await openAccount(db, options);
     if (options.owner !== undefined) await addOwner(db, accountId, options.owner);
+    const after = { name: options.name };
+    await recordAct(db, act, { act: "wallet.create", subject: walletId, walletId, after });
+    const { operator } = act;
     const requestedCredit = await creditOpeningBalance(db, { walletId, amount: options.balance, operator });
-    const entry = { act: "create_wallet", walletId, target: walletId, outcome: "done", amount: options.balance };
-    await recordAct(db, { operator, reason: "none given" }, entry);
     return { walletId, liveKey, managementKey, ...(requestedCredit !== undefined && { requestedCredit }) };
   });
 }

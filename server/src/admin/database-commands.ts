@@ -1,26 +1,27 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Redis } from "ioredis";
 import pg from "pg";
+import { nameCell } from "../cells/cells.ts";
 import { readIdentity } from "../db/fence.ts";
 import { findPrimary, NoPrimary } from "../db/find-primary.ts";
 import { MigrationRefused, migrate } from "../db/migrate.ts";
 import { createRoles, grantAdminRoles, grantDatabase, roles, servingRoles } from "../db/roles.ts";
 import { shareTimeline } from "../db/share-timeline.ts";
-import { nameCell } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
 import { spreadHosts } from "../lib/spread-hosts.ts";
 import { setTrialTerms } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed } from "./command.ts";
-import { readReason } from "./read-values.ts";
 
 export const databaseCommands: Record<string, Command> = {
   roles: {
     role: "owner",
+    changes: true,
     summary: "Create the roles and an empty database, to restore a dump into.",
     run: makeRoles,
   },
   setup: {
     role: "owner",
+    changes: true,
     summary:
       "Migrate the database. Creates the roles first if PENNYBLACK_ADMIN_DATABASE_URL is set. --reset deletes all data of a database that another development version created.",
     options: ["--reset"],
@@ -28,8 +29,8 @@ export const databaseCommands: Record<string, Command> = {
   },
   accept: {
     role: "operator",
+    changes: true,
     summary: "Let servers use this database instead of the one they used before, after a restore. Needs REDIS_URL.",
-    options: ["--reason <text>"],
     run: accept,
   },
 };
@@ -40,7 +41,7 @@ async function makeRoles({ print, readSettings }: CommandContext): Promise<void>
   await prepareCluster(adminDatabaseUrl, { print, readSettings });
 }
 
-async function setUp({ values, pool, print, readSettings }: CommandContext): Promise<void> {
+async function setUp({ values, pool, print, readSettings, act }: CommandContext): Promise<void> {
   const { adminDatabaseUrl, directDatabaseUrl, cell, ...trial } = readSettings([
     "adminDatabaseUrl",
     "directDatabaseUrl",
@@ -51,19 +52,18 @@ async function setUp({ values, pool, print, readSettings }: CommandContext): Pro
     await prepareCluster(adminDatabaseUrl, { print, readSettings });
     await untilReplicated(directDatabaseUrl);
   }
-  const { migrations, version } = await migrate(directDatabaseUrl, print, { reset: values["reset"] === true }).catch(
-    (error: unknown) => {
-      if (error instanceof MigrationRefused) throw new CommandFailed(error.message);
-      if (adminDatabaseUrl || !isMissing(error)) throw error;
-      throw new CommandFailed(howToMakeRoles(directDatabaseUrl), { cause: error });
-    },
-  );
+  const options = { reset: values["reset"] === true, act };
+  const { migrations, version } = await migrate(directDatabaseUrl, print, options).catch((error: unknown) => {
+    if (error instanceof MigrationRefused) throw new CommandFailed(error.message);
+    if (adminDatabaseUrl || !isMissing(error)) throw error;
+    throw new CommandFailed(howToMakeRoles(directDatabaseUrl), { cause: error });
+  });
   const applied = [...migrations, ...(version === undefined ? [] : [`schema version ${version}`])];
   const terms = { amount: trial.trialCredit, maxPerDay: trial.trialsPerDay };
-  const haveTermsChanged = await setTrialTerms(pool, terms);
+  const haveTermsChanged = await setTrialTerms(pool, terms, act);
   if (haveTermsChanged)
     print(`Set the trial credit to ${formatUsd(terms.amount)} USD, for up to ${terms.maxPerDay} accounts per day.`);
-  const naming = cell === undefined ? "unchanged" : await nameCell(pool, cell);
+  const naming = cell === undefined ? "unchanged" : await nameCell(pool, cell, act);
   if (naming === "taken")
     throw new CommandFailed("The database belongs to a cell with another name. Set PENNYBLACK_CELL to that name.");
   if (naming === "named") print(`Named the cell ${cell}.`);
@@ -72,15 +72,14 @@ async function setUp({ values, pool, print, readSettings }: CommandContext): Pro
 }
 
 async function accept(context: CommandContext): Promise<void> {
-  const { values, pool, secrets, operator, print, readSettings } = context;
-  const reason = readReason(values);
+  const { pool, secrets, act, print, readSettings } = context;
   const { redisUrl, ledgerDatabaseUrl } = readSettings(["redisUrl", "ledgerDatabaseUrl"]);
   const identity = await readIdentity(pool);
   if (identity.isReplica) throw new CommandFailed("This database is a replica. Connect to the primary.");
   const { systemIdentifier, timeline } = identity;
   await pool.query("select pb.operator_accept_database($1, $2, $3)", [
-    operator,
-    reason,
+    act.operator,
+    act.reason,
     `system identifier ${systemIdentifier}, timeline ${timeline}`,
   ]);
   if (redisUrl === undefined) return print("REDIS_URL is not set, so servers share nothing. Restart all of them.");

@@ -1,18 +1,18 @@
 import { DatabaseError } from "pg";
 import { inTransaction } from "../db/in-transaction.ts";
 import type { Queryable } from "../db/pool.ts";
+import { recordAct } from "../db/record-act.ts";
 import { createKey, findKeyWallet, type KeyMode, readOwnKeys } from "../keys/keys.ts";
+import { formatTable } from "../lib/format-table.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
 import { revokeAnyKey } from "../operator/operator.ts";
 import { createKeyLimits, type KeyBudget, readWallet } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
-import { formatTable } from "./format-table.ts";
 import {
   readId,
   readOptionalAmount,
   readOptionalCount,
   readOptionalFutureTime,
-  readReason,
   readText,
   readTexts,
 } from "./read-values.ts";
@@ -20,6 +20,7 @@ import {
 export const keyCommands: Record<string, Command> = {
   create: {
     role: "owner",
+    changes: true,
     summary: "Create a key. It is shown only once.",
     required: ["--wallet <id>", "--mode <live|test|mgmt>", "--name <name>"],
     options: [
@@ -42,14 +43,14 @@ export const keyCommands: Record<string, Command> = {
   },
   revoke: {
     role: "operator",
+    changes: true,
     summary: "Revoke a key. It stops working immediately.",
     required: ["--wallet <id>", "--key <id>"],
-    options: ["--reason <text>"],
     run: revoke,
   },
 };
 
-async function create({ values, pool, pepper, print }: CommandContext): Promise<void> {
+async function create({ values, pool, pepper, print, act }: CommandContext): Promise<void> {
   const walletId = readId(values, "wallet");
   const mode = readMode(readText(values, "mode"));
   const name = readText(values, "name");
@@ -67,8 +68,8 @@ async function create({ values, pool, pepper, print }: CommandContext): Promise<
 
   for (const network of allowedIps) await checkNetwork(pool, network);
   if (!(await readWallet(pool, walletId))) throw new CommandFailed(`No wallet has the id ${walletId}.`);
-  const created = await inTransaction(pool, async (db) =>
-    createKey(db, pepper(), {
+  const created = await inTransaction(pool, async (db) => {
+    const key = await createKey(db, pepper(), {
       walletId,
       mode,
       name,
@@ -77,8 +78,11 @@ async function create({ values, pool, pepper, print }: CommandContext): Promise<
       ...(rate && { searchesPerSecond: rate }),
       ...(inFlight && { searchesInFlight: inFlight }),
       ...(hasBudget && mode !== "mgmt" && { limitsId: await createKeyLimits(db, { walletId, mode }, limits) }),
-    }),
-  );
+    });
+    const after = await readKeySettings(db, key.id);
+    await recordAct(db, act, { act: "key.create", subject: key.id, walletId, after });
+    return key;
+  });
   if (values["json"]) return print(JSON.stringify({ keyId: created.id, key: created.key }));
   print(`Created key "${name}".\n`);
   print(
@@ -88,6 +92,14 @@ async function create({ values, pool, pepper, print }: CommandContext): Promise<
     ]),
   );
   print("\nThe key is shown only once. Store it securely.");
+}
+
+async function readKeySettings(db: Queryable, keyId: string): Promise<Record<string, unknown>> {
+  const { rows } = await db.query<{ settings: Record<string, unknown> }>(
+    "select pb.key_settings(k) as settings from pb.keys k where k.id = $1",
+    [keyId],
+  );
+  return rows[0]?.settings ?? {};
 }
 
 function readMode(mode: string): KeyMode {
@@ -134,11 +146,11 @@ function describeBudget(budget: KeyBudget | undefined): string {
   ].join(", ");
 }
 
-async function revoke({ values, pool, print, operator }: CommandContext): Promise<void> {
+async function revoke({ values, pool, print, act }: CommandContext): Promise<void> {
   const walletId = readId(values, "wallet");
   const keyId = readId(values, "key");
   if ((await findKeyWallet(pool, keyId)) !== walletId)
     throw new CommandFailed(`Wallet ${walletId} has no key with the id ${keyId}. See: npm run admin -- key list`);
-  const outcome = await revokeAnyKey(pool, { operator, reason: readReason(values) }, keyId);
+  const outcome = await revokeAnyKey(pool, act, keyId);
   print(outcome === "revoked" ? "Revoked. The key no longer works." : "The key was already revoked; nothing changed.");
 }

@@ -2,15 +2,16 @@ import { readFileSync } from "node:fs";
 import { listMembers } from "../accounts/accounts.ts";
 import type { Pool } from "../db/pool.ts";
 import { findKeys, type LeakedKey, revokeLeakedKeys } from "../keys/keys.ts";
+import { formatTable } from "../lib/format-table.ts";
 import { revokeAnyKey } from "../operator/operator.ts";
 import { findWalletAccount } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed } from "./command.ts";
-import { formatTable } from "./format-table.ts";
 import { readOptionalText } from "./read-values.ts";
 
 export const leakedKeysCommands: Record<string, Command> = {
   leaked: {
     role: "operator",
+    changes: true,
     summary: "Revoke every Pennyblack key found in a file or on stdin, and list the owners to notify.",
     options: ["--file <file>", "--json"],
     run: revokeLeaked,
@@ -18,7 +19,7 @@ export const leakedKeysCommands: Record<string, Command> = {
 };
 
 async function revokeLeaked(context: CommandContext): Promise<void> {
-  const { values, pool, peppers, print, operator } = context;
+  const { values, pool, peppers, print, act } = context;
   const file = readOptionalText(values, "file");
   const keys = findKeys(file === undefined ? await context.readInput() : readList(file));
   if (keys.length === 0)
@@ -27,7 +28,7 @@ async function revokeLeaked(context: CommandContext): Promise<void> {
   const owners = new Map<string, string[]>();
   const results = await revokeLeakedKeys(pool, keys, {
     peppers: peppers(),
-    revoke: async (keyId) => (await revokeAnyKey(pool, { operator, reason: "leaked" }, keyId, "leaked")) === "revoked",
+    revoke: async (keyId) => (await revokeAnyKey(pool, act, keyId, "leaked")) === "revoked",
     notify: async ({ keyId, walletId }) => void owners.set(keyId, await findOwners(pool, walletId)),
   });
   const ownersOf = (result: LeakedKey): string[] => owners.get(result.keyId ?? "") ?? [];

@@ -1,10 +1,11 @@
 import { refund as refundSearch } from "../operator/operator.ts";
 import { formatReport, reconcile } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed } from "./command.ts";
-import { readId, readReason, readText } from "./read-values.ts";
+import { readId, readText } from "./read-values.ts";
 
 export const refundCommand: Command = {
   role: "operator",
+  changes: true,
   summary: "Refund a charged search, at most once.",
   required: ["--request-id <id>", "--reason <text>"],
   run: refund,
@@ -17,10 +18,10 @@ export const reconcileCommand: Command = {
   run: runReconciliation,
 };
 
-async function refund({ values, pool, print, operator }: CommandContext): Promise<void> {
+async function refund({ values, pool, print, act }: CommandContext): Promise<void> {
   const searchId = readId(values, "request-id");
   readText(values, "reason");
-  const outcome = await refundSearch(pool, { operator, reason: readReason(values) }, searchId);
+  const outcome = await refundSearch(pool, act, searchId);
   if (outcome === "not_captured")
     throw new CommandFailed(`No charged search has the Request-Id ${searchId}. A refused request is never charged.`);
   print(outcome === "refunded" ? "Refunded 0.01 USD." : "The search was already refunded; nothing changed.");

@@ -1,7 +1,7 @@
+import { formatTable } from "../lib/format-table.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
 import { type MarginRow, readMargin, readWalletMargin, type WalletMarginRow } from "../usage/usage.ts";
 import type { Command, CommandContext } from "./command.ts";
-import { formatTable } from "./format-table.ts";
 import { readOptionalCount } from "./read-values.ts";
 
 export const marginCommand: Command = {

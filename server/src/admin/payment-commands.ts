@@ -1,15 +1,15 @@
+import { formatTable } from "../lib/format-table.ts";
 import { formatUsd } from "../lib/money.ts";
 import { closeNotice, creditManually, listNotices, readWallet } from "../wallet/wallet.ts";
 import { describeApproval } from "./accounting-commands.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
-import { formatTable } from "./format-table.ts";
-import { readId, readOperator, readOptionalAmount, readText } from "./read-values.ts";
+import { readId, readOptionalAmount, readText } from "./read-values.ts";
 
 export const creditCommand: Command = {
   role: "operator",
+  changes: true,
   summary: "Credit a paid invoice or a promotion, once per reference.",
   required: ["--wallet <id>", "--amount <usd>", "--kind <invoice|promotion>", "--reason <text>", "--reference <id>"],
-  options: ["--by <name>"],
   run: credit,
 };
 
@@ -21,9 +21,9 @@ export const paymentCommands: Record<string, Command> = {
   },
   close: {
     role: "operator",
+    changes: true,
     summary: "Close a notice that has been handled.",
     required: ["--notice <id>"],
-    options: ["--by <name>"],
     run: close,
   },
   show: {
@@ -34,17 +34,16 @@ export const paymentCommands: Record<string, Command> = {
   },
 };
 
-async function credit({ values, pool, print }: CommandContext): Promise<void> {
+async function credit({ values, pool, print, act }: CommandContext): Promise<void> {
   const walletId = readId(values, "wallet");
   const amount = readOptionalAmount(values, "amount");
   const kind = readText(values, "kind");
-  const [reason, reference] = [readText(values, "reason"), readText(values, "reference")];
+  readText(values, "reason");
+  const reference = readText(values, "reference");
   if (amount === undefined || amount === 0n) throw new UsageError("--amount must be greater than 0, such as 5.00.");
   if (kind !== "invoice" && kind !== "promotion") throw new UsageError("--kind must be invoice or promotion.");
-  if (reason.length > 500) throw new UsageError("--reason must have at most 500 characters.");
   if (reference.length > 200) throw new UsageError("--reference must have at most 200 characters.");
-  const operator = readOperator(values);
-  const credited = await creditManually(pool, { reference, walletId, kind, amount, reason, operator });
+  const credited = await creditManually(pool, { ...act, reference, walletId, kind, amount });
   const { outcome, adjustmentId } = credited;
   if (outcome === "unknown_wallet") throw new CommandFailed(`No wallet has the id ${walletId}.`);
   if (outcome === "conflicting") {
@@ -57,7 +56,7 @@ async function credit({ values, pool, print }: CommandContext): Promise<void> {
   const balance = formatUsd((await readWallet(pool, walletId))?.balance ?? 0n);
   const result =
     outcome === "credited"
-      ? `Booked ${formatUsd(amount)} USD (${kind} ${reference}, by ${operator}).`
+      ? `Booked ${formatUsd(amount)} USD (${kind} ${reference}, by ${act.operator}).`
       : "This reference was already booked; nothing changed.";
   print(`${result} The balance is ${balance} USD.`);
 }
@@ -76,9 +75,9 @@ async function list({ pool, print }: CommandContext): Promise<void> {
   print(formatTable(rows, ["notice", "found", "reason", "subject", "wallet", "USD"]));
 }
 
-async function close({ values, pool, print }: CommandContext): Promise<void> {
+async function close({ values, pool, print, act }: CommandContext): Promise<void> {
   const id = readId(values, "notice");
-  if (!(await closeNotice(pool, id, readOperator(values)))) throw new CommandFailed(`No open notice has the id ${id}.`);
+  if (!(await closeNotice(pool, act, id))) throw new CommandFailed(`No open notice has the id ${id}.`);
   print("Closed. If the cause persists, the next payment comparison opens a new notice.");
 }
 

@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import { parseEmailAddress } from "../accounts/accounts.ts";
+import type { Act } from "../db/record-act.ts";
 import { type Micros, parseUsd } from "../lib/money.ts";
 import { UsageError, type Values } from "./command.ts";
 
@@ -72,13 +73,14 @@ export function readOptionalFutureTime(values: Values, name: string): Date | und
   return moment;
 }
 
-/** --by, or the login name of the current user. */
-export function readOperator(values: Values): string {
-  return values["by"] === undefined ? userInfo().username : readText(values, "by").slice(0, 255);
+/** --by, or the login name of the current user, and --reason. */
+export function readAct(values: Values): Act {
+  const operator = values["by"] === undefined ? userInfo().username : readText(values, "by").slice(0, 255);
+  return { operator, reason: readReason(values) };
 }
 
-/** The reason for the audit log. Commands that require one call readText first. */
-export function readReason(values: Values): string {
+/** Commands that require a reason call readText first. */
+function readReason(values: Values): string {
   const { reason = "none given" } = values;
   if (typeof reason !== "string" || reason.length < 1 || reason.length > 500) {
     throw new UsageError("--reason must have 1 to 500 characters.");

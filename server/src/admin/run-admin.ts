@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { userInfo } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import { text as readStream } from "node:stream/consumers";
 import { CommanderError } from "commander";
@@ -12,6 +11,7 @@ import { createSigner } from "../lib/sign-jws.ts";
 import { createManualSource } from "../payments/manual-payments.ts";
 import type { PaymentSource } from "../payments/payments.ts";
 import { createStripe } from "../payments/stripe.ts";
+import { adapters } from "../providers/providers.ts";
 import {
   type Command,
   CommandFailed,
@@ -22,6 +22,7 @@ import {
 } from "./command.ts";
 import { createProgram } from "./commands.ts";
 import { explainFailure } from "./explain-failure.ts";
+import { readAct } from "./read-values.ts";
 
 /** What a process gives the command. Tests run it in their own process. */
 export interface AdminStreams {
@@ -62,7 +63,7 @@ async function runCommand(
   values: Values,
   { environment, stdin, stdout }: AdminStreams,
 ): Promise<void> {
-  const readSettings: ReadSettings = (names) => readConfig(names, environment);
+  const readSettings: ReadSettings = (names) => readConfig(adapters, names, environment);
   const print = (text: string): void => void stdout.write(`${text}\n`);
   if ("runAlone" in command) return command.runAlone({ print, readSettings });
   const pool = createPool({
@@ -70,6 +71,7 @@ async function runCommand(
     name: "pennyblack admin",
     // The owner's commands run as the login itself. They fail if it is a narrower one.
     ...(command.role !== "owner" && { role: roles[command.role] }),
+    isReadOnly: !command.changes,
     connections: 4,
     statementTimeoutMs: 600_000,
     onIdleError: () => {},
@@ -89,7 +91,7 @@ async function runCommand(
       // Waits for a slow reader, so that a long text is never in memory as a whole.
       write: async (text) => void (stdout.write(text) || (await once(stdout, "drain"))),
       readInput: () => readStream(stdin),
-      operator: `admin:${userInfo().username}`.slice(0, 64),
+      act: readAct(values),
     });
   } finally {
     await pool.end();

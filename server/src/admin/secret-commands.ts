@@ -1,10 +1,11 @@
 import { rehashTrialAddresses } from "../accounts/accounts.ts";
+import { recordAct } from "../db/record-act.ts";
 import { resealEmails } from "../email/email.ts";
+import { formatTable } from "../lib/format-table.ts";
 import { checkValueOf, createSecrets, type Resealed } from "../lib/secrets.ts";
 import { countClaims, resealEndUserKeys } from "../wallet/wallet.ts";
 import { resealWebhookSecrets } from "../webhooks/webhooks.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
-import { formatTable } from "./format-table.ts";
 import { readOptionalCount } from "./read-values.ts";
 
 // Rotation of PENNYBLACK_SECRET, step by step in docs/runbooks/rotate-secret.md.
@@ -17,6 +18,7 @@ export const secretCommands: Record<string, Command> = {
   },
   use: {
     role: "owner",
+    changes: true,
     summary: "Write under this version from now on. Fails while a server or worker does not list it.",
     required: ["--version <n>"],
     options: ["--discard-previous"],
@@ -24,6 +26,7 @@ export const secretCommands: Record<string, Command> = {
   },
   reseal: {
     role: "owner",
+    changes: true,
     summary: "Encrypt stored values under the writing version, and report which ones still need another.",
     run: reseal,
   },
@@ -65,7 +68,7 @@ const reasons: Record<string, string> = {
   different_secret: "has a different secret under this version",
 };
 
-async function useVersion({ values, pool, print, operator, readSettings }: CommandContext): Promise<void> {
+async function useVersion({ values, pool, print, act, readSettings }: CommandContext): Promise<void> {
   const version = readOptionalCount(values, "version");
   if (version === undefined) throw new UsageError("--version is required.");
   // Not context.secrets: if the writing version is lost, another one can replace it.
@@ -73,8 +76,8 @@ async function useVersion({ values, pool, print, operator, readSettings }: Comma
   if (!secret)
     throw new CommandFailed(`PENNYBLACK_SECRET does not list version ${version}. Add it, here and on servers.`);
   const { rows } = await pool.query<{ process_id: string; seen_at: Date; reason: string }>(
-    "select * from pb.use_secret($1, $2, $3, $4)",
-    [operator, version, checkValueOf(secret), values["discard-previous"] === true],
+    "select * from pb.use_secret($1, $2, $3, $4, $5)",
+    [act.operator, act.reason, version, checkValueOf(secret), values["discard-previous"] === true],
   );
   if (rows.length > 0) {
     const lines = rows.map((row) => [row.process_id, row.seen_at.toISOString(), reasons[row.reason] ?? row.reason]);
@@ -91,15 +94,19 @@ async function useVersion({ values, pool, print, operator, readSettings }: Comma
   print(`Servers write under version ${version} within seconds. Next: npm run admin -- secret reseal`);
 }
 
-async function reseal({ pool, secrets: readSecrets, print }: CommandContext): Promise<void> {
+async function reseal({ pool, secrets: readSecrets, print, act }: CommandContext): Promise<void> {
   const secrets = await readSecrets();
   const { version } = secrets.writer;
+  const entry = { act: "secret.reseal", subject: String(version) };
+  // Each value is converted in a transaction of its own, so that no row stays locked.
+  await recordAct(pool, act, { ...entry, outcome: "started" });
   const results: [string, Resealed][] = [
     ["webhook secrets", await resealWebhookSecrets(pool, secrets)],
     ["end-user keys", await resealEndUserKeys(pool, secrets)],
     ["queued emails", await resealEmails(pool, secrets)],
     ["trial addresses", await rehashTrialAddresses(pool, secrets)],
   ];
+  await recordAct(pool, act, { ...entry, after: Object.fromEntries(results) });
   const rows = results.map(([name, count]) => [name, ...[count.current, count.resealed, count.failed].map(String)]);
   print(formatTable(rows, ["values", `already under version ${version}`, "converted now", "not convertible"]));
   const claims = (await countClaims(pool)).filter((row) => row.version !== version);

@@ -11,11 +11,12 @@ import {
 } from "../wallet/wallet.ts";
 import { describeApproval } from "./accounting-commands.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError, type Values } from "./command.ts";
-import { readId, readOperator, readOptionalAmount, readReason, readText } from "./read-values.ts";
+import { readId, readOptionalAmount, readText } from "./read-values.ts";
 
 export const transferCommands: Record<string, Command> = {
   out: {
     role: "operator",
+    changes: true,
     summary:
       "Transfer a balance to another cell, and print the signed document for `transfer in`. Repeatable. " +
       "After a restore, --document books a transfer again.",
@@ -26,22 +27,21 @@ export const transferCommands: Record<string, Command> = {
       "--to-wallet <id>",
       "--reference <id>",
       "--amount <usd>",
-      "--by <name>",
       "--document <file>",
     ],
     run: transferOut,
   },
   in: {
     role: "operator",
+    changes: true,
     summary: "Book a transfer from another cell. The key set is its /.well-known/jwks.json. Repeatable.",
     required: ["--document <file>", "--jwks <file>", "--reason <text>"],
-    options: ["--by <name>"],
     run: transferIn,
   },
 };
 
 async function transferOut(context: CommandContext): Promise<void> {
-  const { values, pool, print } = context;
+  const { values, pool, print, act } = context;
   const signer = context.signer();
   if (!signer) throw new CommandFailed("Set PENNYBLACK_SIGNING_KEYS, with which the document is signed.");
   readText(values, "reason");
@@ -50,8 +50,7 @@ async function transferOut(context: CommandContext): Promise<void> {
   const { outcome, adjustmentId, amount } = await bookTransfer(pool, {
     ...transfer,
     kind: "transfer_out",
-    operator: readOperator(values),
-    reason: readReason(values),
+    ...act,
     hasDocument: document !== undefined,
   });
   if (outcome === "requested")
@@ -62,7 +61,7 @@ async function transferOut(context: CommandContext): Promise<void> {
   print(await sign(signer, { ...transfer, amount: formatUsd(amount ?? 0n) }));
 }
 
-async function transferIn({ values, pool, print }: CommandContext): Promise<void> {
+async function transferIn({ values, pool, print, act }: CommandContext): Promise<void> {
   readText(values, "reason");
   const jwks = JSON.parse(await readFile(readText(values, "jwks"), "utf8")) as Jwks;
   if (!Array.isArray(jwks.keys)) throw new UsageError("--jwks must be a key set, such as /.well-known/jwks.json.");
@@ -71,8 +70,7 @@ async function transferIn({ values, pool, print }: CommandContext): Promise<void
     ...document,
     amount: amountOf(document),
     kind: "transfer_in",
-    operator: readOperator(values),
-    reason: readReason(values),
+    ...act,
     hasDocument: true,
   });
   if (outcome !== "booked" && outcome !== "repeated") throw new CommandFailed(`${faults[outcome]} Nothing was booked.`);

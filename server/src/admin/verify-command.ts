@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { inTransaction } from "../db/in-transaction.ts";
+import { type Difference, readRoots, readSignedRoots, verifyLedger } from "../evidence/evidence.ts";
 import type { Jwks } from "../lib/sign-jws.ts";
-import { type Difference, readRoots, readSignedRoots, verifyLedger } from "../wallet/wallet.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { readText } from "./read-values.ts";
 

@@ -1,25 +1,27 @@
+import { formatTable } from "../lib/format-table.ts";
 import { formatUsd } from "../lib/money.ts";
 import { setSuspended } from "../operator/operator.ts";
 import { creditManually, readEntries, readWallet } from "../wallet/wallet.ts";
 import { describeApproval } from "./accounting-commands.ts";
 import { type Command, type CommandContext, CommandFailed, UsageError } from "./command.ts";
 import { createAccount } from "./create-account.ts";
-import { formatTable } from "./format-table.ts";
-import { readId, readOperator, readOptionalAmount, readReason, readText } from "./read-values.ts";
+import { readId, readOptionalAmount, readText } from "./read-values.ts";
 
 export const walletCommands: Record<string, Command> = {
   create: {
     role: "owner",
+    changes: true,
     summary: "Create a wallet with keys and an opening credit.",
     required: ["--name <name>"],
-    options: ["--balance <usd>", "--json", "--by <name>"],
+    options: ["--balance <usd>", "--json"],
     run: create,
   },
   "top-up": {
     role: "operator",
+    changes: true,
     summary: "Book a payment you received, once per payment id.",
     required: ["--wallet <id>", "--amount <usd>", "--payment <id>"],
-    options: ["--reason <text>", "--json", "--by <name>"],
+    options: ["--json"],
     run: topUp,
   },
   show: {
@@ -30,24 +32,24 @@ export const walletCommands: Record<string, Command> = {
   },
   suspend: {
     role: "operator",
+    changes: true,
     summary: "Suspend a wallet: its searches are refused until it is resumed.",
     required: ["--wallet <id>"],
-    options: ["--reason <text>"],
     run: (context) => suspend(context, true),
   },
   resume: {
     role: "operator",
+    changes: true,
     summary: "Resume a suspended wallet.",
     required: ["--wallet <id>"],
-    options: ["--reason <text>"],
     run: (context) => suspend(context, false),
   },
 };
 
-async function create({ values, pool, pepper, print }: CommandContext): Promise<void> {
+async function create({ values, pool, pepper, print, act }: CommandContext): Promise<void> {
   const name = readText(values, "name");
   const balance = readOptionalAmount(values, "balance") ?? 0n;
-  const account = await createAccount(pool, { name, balance, pepper: pepper() }, readOperator(values));
+  const account = await createAccount(pool, { name, balance, pepper: pepper() }, act);
   if (values["json"]) return print(JSON.stringify(account));
   const { requestedCredit } = account;
   print(`Created wallet "${name}" with a balance of ${formatUsd(requestedCredit === undefined ? balance : 0n)} USD.\n`);
@@ -63,7 +65,7 @@ async function create({ values, pool, pepper, print }: CommandContext): Promise<
   print("\nThe keys are shown only once. Store them securely.");
 }
 
-async function topUp({ values, pool, print }: CommandContext): Promise<void> {
+async function topUp({ values, pool, print, act }: CommandContext): Promise<void> {
   const walletId = readId(values, "wallet");
   const paymentId = readText(values, "payment");
   const amount = readOptionalAmount(values, "amount");
@@ -71,7 +73,6 @@ async function topUp({ values, pool, print }: CommandContext): Promise<void> {
   if (paymentId.startsWith("manual:"))
     throw new UsageError("--payment must not start with manual:. Use npm run admin -- credit for manual credits.");
   if (paymentId.length > 255) throw new UsageError("--payment must have at most 255 characters.");
-  const act = { operator: readOperator(values), reason: readReason(values) };
   const payment = { kind: "payment", reference: paymentId, walletId, amount } as const;
   const { outcome, adjustmentId } = await creditManually(pool, { ...act, ...payment });
   if (outcome === "unknown_wallet") throw new CommandFailed(`No wallet has the id ${walletId}.`);
@@ -119,9 +120,9 @@ async function show({ values, pool, print }: CommandContext): Promise<void> {
   print(formatTable(rows, ["time", "kind", "USD".padStart(12), "entry", "request"]));
 }
 
-async function suspend({ values, pool, print, operator }: CommandContext, isSuspended: boolean): Promise<void> {
+async function suspend({ values, pool, print, act }: CommandContext, isSuspended: boolean): Promise<void> {
   const walletId = readId(values, "wallet");
-  const found = await setSuspended(pool, { operator, reason: readReason(values) }, walletId, isSuspended);
+  const found = await setSuspended(pool, act, walletId, isSuspended);
   if (!found) throw new CommandFailed(`No wallet has the id ${walletId}.`);
   print(
     isSuspended

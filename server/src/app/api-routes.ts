@@ -1,5 +1,7 @@
 import type { ServerConfig } from "../config/config.ts";
 import type { Pool } from "../db/pool.ts";
+import { proofRoute } from "../evidence/proof-route.ts";
+import { type ReceiptRouteDependencies, receiptRoutes } from "../evidence/receipt-routes.ts";
 import type { Route } from "../http/route.ts";
 import { type KeyRouteDependencies, keyRoutes } from "../keys/key-routes.ts";
 import type { Guard, Pepper } from "../keys/keys.ts";
@@ -23,7 +25,6 @@ import { summaryRoutes } from "../usage/summary-routes.ts";
 import { usageRoutes } from "../usage/usage-routes.ts";
 import { alertRoutes } from "../wallet/routes/alert-routes.ts";
 import { endUserRoutes } from "../wallet/routes/end-user-routes.ts";
-import { type ReceiptRouteDependencies, receiptRoutes } from "../wallet/routes/receipt-routes.ts";
 import { walletRoutes } from "../wallet/routes/wallet-routes.ts";
 import { deliveryRoutes } from "../webhooks/delivery-routes.ts";
 import { type WebhookRouteDependencies, webhookRoutes } from "../webhooks/webhook-routes.ts";
@@ -41,7 +42,7 @@ export interface ApiDependencies {
 export interface ManagementDependencies
   extends KeyRouteDependencies,
     TopUpRouteDependencies,
-    ReceiptRouteDependencies,
+    Omit<ReceiptRouteDependencies, "guard">,
     Pick<WebhookRouteDependencies, "allowPrivate" | "limitDeliveries"> {
   /** Receives the processor's webhooks; undefined when no webhook secret is configured. */
   webhookProcessor: PaymentProcessor | undefined;
@@ -58,6 +59,7 @@ export function managementRoutes(dependencies: ManagementDependencies): Route[] 
   const { payments, webhookProcessor: processor, enterWebhook } = dependencies;
   return [
     ...walletRoutes(dependencies),
+    proofRoute(dependencies),
     ...receiptRoutes(dependencies),
     ...keyRoutes(dependencies),
     ...searchListRoutes(dependencies),
@@ -96,7 +98,7 @@ export function createManagement(
     limit: "wallet_requested_deliveries",
     max: config.deliveriesPerMinute,
     windowSeconds: 60,
-    fault: `The wallet has reached the limit of ${config.deliveriesPerMinute} test events and replays per minute. You were not charged, and nothing was sent`,
+    fault: `The wallet has reached the limit of ${config.deliveriesPerMinute} test events and replays per minute. Nothing was sent`,
   });
   return (guard) => ({
     tenant: connections.tenantPool,

@@ -2,14 +2,13 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { deriveHeaders, type RequestHeaders, readIgnore } from "../dialects/derive-headers.ts";
 import type { Answer, Dialect } from "../dialects/dialect.ts";
-import { dialects } from "../dialects/dialects.ts";
+import { type Compat, dialects } from "../dialects/dialects.ts";
 import { withApiKey } from "../dialects/read-key.ts";
 import { toSearch } from "../dialects/to-search.ts";
 import { readCredential } from "../http/input/credentials.ts";
 import { invalidInput, parameterFault } from "../http/input/faults.ts";
 import { parseJson } from "../http/input/read-json.ts";
 import type { Route } from "../http/route.ts";
-import type { Compat } from "../keys/keys.ts";
 import { Problem } from "../problems/problems.ts";
 import type { SearchRunner } from "../search/run-search.ts";
 import type { SearchDependencies } from "../search/search.ts";
@@ -18,6 +17,7 @@ import type { SearchDependencies } from "../search/search.ts";
 export function compatRoutes(runner: SearchRunner, authenticate: SearchDependencies["authenticate"]): Route[] {
   return dialects.map((dialect) => ({
     method: dialect.method,
+    isSearch: true,
     path: `/compat/${dialect.name}${dialect.path}`,
     scope: "search",
     operationId: `search_${dialect.name}`,
@@ -32,6 +32,7 @@ export function compatRoutes(runner: SearchRunner, authenticate: SearchDependenc
       const { body } = await runner.run({
         request,
         reply,
+        transport: "compat",
         replace: { authenticate: (sent) => authenticate({ ...sent, rawHeaders }) },
         readInput: (readBody, { compat }) => readInput(dialect, { request, reply, rawHeaders, compat }, readBody),
       });

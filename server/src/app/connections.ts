@@ -6,6 +6,7 @@ import { createFence, type Fence } from "../db/fence.ts";
 import { describeDatabaseFailure, findSchemaFault } from "../db/migrate.ts";
 import { createPool, type Pool, waitForConnection } from "../db/pool.ts";
 import { findLimitFault, findRoleFault } from "../db/roles.ts";
+import { type ServiceWatch, watchService } from "../lib/watch-service.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /** The database connections of a server: one pool per database role, and Redis for the request limits. */
@@ -18,6 +19,8 @@ export interface Connections {
   operatorPool: Pool | undefined;
   /** Undefined if the console is disabled. */
   peoplePool: Pool | undefined;
+  /** All of the above by name. */
+  pools: Readonly<Record<keyof typeof serverConnections, Pool | undefined>>;
   redis: Redis | undefined;
   /** Shared by all pools. */
   fence: Fence;
@@ -64,7 +67,7 @@ export function openConnections(config: Addresses, log: Log): Connections {
   const paymentsPool = openOptional(config.paymentsDatabaseUrl, "pennyblack payments", serverConnections.payments);
   const operatorPool = openOptional(config.operatorDatabaseUrl, "pennyblack operator", serverConnections.operator);
   const peoplePool = openOptional(config.peopleDatabaseUrl, "pennyblack people", serverConnections.people);
-  const pools = {
+  const logins = {
     DATABASE_URL: ledgerPool,
     PENNYBLACK_TENANT_DATABASE_URL: tenantPool,
     PENNYBLACK_PAYMENTS_DATABASE_URL: paymentsPool,
@@ -79,6 +82,13 @@ export function openConnections(config: Addresses, log: Log): Connections {
     paymentsPool,
     operatorPool,
     peoplePool,
+    pools: {
+      ledger: ledgerPool,
+      tenant: tenantPool,
+      payments: paymentsPool,
+      operator: operatorPool,
+      people: peoplePool,
+    },
     redis,
     fence,
     async check(when) {
@@ -86,14 +96,14 @@ export function openConnections(config: Addresses, log: Log): Connections {
       const fault = await findSchemaFault(ledgerPool, when);
       // The other pools are not needed for searches, and roles do not change while a server runs.
       if (fault || when === "running") return fault;
-      for (const [variable, pool] of Object.entries(pools)) {
+      for (const [variable, pool] of Object.entries(logins)) {
         const loginFault = pool && (await findLoginFault(variable, pool, pooler));
         if (loginFault) return loginFault;
       }
       return undefined;
     },
     async close() {
-      await Promise.all(Object.values(pools).map(async (pool) => pool?.end()));
+      await Promise.all(Object.values(logins).map(async (pool) => pool?.end()));
       redis?.disconnect();
     },
   };
@@ -134,4 +144,9 @@ function connectRedis(url: string, commandTimeout: number, log: Log): Redis {
     isUnavailable = false;
   });
   return redis;
+}
+
+/** Undefined if Redis is not configured. */
+export function watchRedis(redis: Connections["redis"], intervalMs = 5_000): ServiceWatch | undefined {
+  return redis && watchService(() => redis.ping(), intervalMs);
 }

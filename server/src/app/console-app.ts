@@ -4,7 +4,7 @@ import { consoleRoutes } from "../console/console.ts";
 import type { ConsoleDependencies } from "../console/console-dependencies.ts";
 import { siteRoutes } from "../console/console-site.ts";
 import { createCookie } from "../console/cookies.ts";
-import { createOidc, type Oidc, type ProviderWatch, watchProvider } from "../console/oidc.ts";
+import { createOidc, discoverProvider, type Oidc } from "../console/oidc.ts";
 import { createSignInLimits } from "../console/sign-in-limits.ts";
 import type { Pool } from "../db/pool.ts";
 import type { Route } from "../http/route.ts";
@@ -12,6 +12,7 @@ import { findPrincipal } from "../keys/find-principal.ts";
 import type { Guard } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
 import type { Secrets } from "../lib/secrets.ts";
+import { type ServiceWatch, watchService } from "../lib/watch-service.ts";
 import type { Admission } from "../limits/admission.ts";
 import { type AcquireSlot, limitWallet, occupySlotUntilClosed } from "../limits/request-limits.ts";
 import type { SearchRunner } from "../search/run-search.ts";
@@ -25,7 +26,7 @@ export interface ConsoleAppDependencies {
   acquireSlot: AcquireSlot;
   admission: Pick<Admission, "enter">;
   runner: SearchRunner;
-  recordKeyUse: (keyId: string) => void;
+  recordUse: (keyId: string) => void;
   oidc: Oidc | undefined;
   /** Mounts the management routes behind the guard of the console. */
   manage: (guard: Guard) => Route[];
@@ -48,7 +49,7 @@ export function consolePageRoutes(page: "index.html" | "operator.html"): Route[]
 }
 
 function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool): ConsoleDependencies {
-  const { config, secrets, connections, acquireSlot, admission, runner, recordKeyUse, oidc } = dependencies;
+  const { config, secrets, connections, acquireSlot, admission, runner, recordUse, oidc } = dependencies;
   const { publicUrl } = config;
   return {
     people,
@@ -64,17 +65,18 @@ function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool)
     isSignUpOpen: config.signUp === "open",
     features: { payments: config.stripeSecretKey !== undefined, mail: config.smtpUrl !== undefined },
     topUp: { minimum: formatUsd(config.topUpMin), maximum: formatUsd(config.topUpMax) },
-    async findCaller(key) {
-      const caller = await findPrincipal(connections.tenantPool, key);
-      recordKeyUse(caller.keyId);
+    async findCaller(key, onFound) {
+      const caller = await findPrincipal(connections.tenantPool, key, onFound);
+      recordUse(caller.keyId);
       return caller;
     },
-    async runSearch(request, reply, { caller, body, explain }) {
+    async runSearch(request, reply, { authenticate, body, explain }) {
       const headers = { ...(request.headers as Record<string, string>), ...(explain && { "rank-explain": "1" }) };
       const answer = await runner.run({
         request,
         reply,
-        replace: { authenticate: async () => caller },
+        transport: "playground",
+        replace: { authenticate: ({ facts }) => authenticate((found) => void (facts.caller = found)) },
         readInput: async () => ({ body: Buffer.from(JSON.stringify(body)), headers }),
       });
       reply.header("content-type", "application/json; charset=utf-8");
@@ -93,11 +95,15 @@ export function openOidc(
   return createOidc({ issuer, clientId, clientSecret, name: "OpenID Connect", publicUrl, secrets });
 }
 
-/** Undefined if no provider is configured. */
+/**
+ * Undefined if no provider is configured. Sign-ins do not show whether it responds: its metadata is read once, and they are
+ * rare.
+ */
 export function watchOidc({
   oidcIssuer: issuer,
   oidcClientId: clientId,
   oidcClientSecret: clientSecret,
-}: ServerConfig): ProviderWatch | undefined {
-  return issuer === undefined || clientId === undefined ? undefined : watchProvider({ issuer, clientId, clientSecret });
+}: ServerConfig): ServiceWatch | undefined {
+  if (issuer === undefined || clientId === undefined) return undefined;
+  return watchService(() => discoverProvider({ issuer, clientId, clientSecret }));
 }

@@ -4,7 +4,7 @@ import { deriveRepeatKey } from "../dialects/derive-headers.ts";
 import { readCredential } from "../http/input/credentials.ts";
 import type { Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
-import type { Keys, Principal } from "../keys/keys.ts";
+import type { Keys, OnFound, Principal } from "../keys/keys.ts";
 import { readOwnKeys } from "../keys/manage-keys.ts";
 import { networkOf } from "../lib/network-of.ts";
 import type { Admission } from "../limits/admission.ts";
@@ -41,7 +41,9 @@ export function createMcpRoutes(dependencies: McpAppDependencies): Route[] {
   const routes = mcpRoutes({
     allowedHosts: [new URL(config.publicUrl).hostname, ...loopback, ...config.mcpHosts],
     searchBody: searchRequestSchema,
-    authenticate: ({ raw, ip }) => authenticate(raw.rawHeaders, ip, { keys, oauth }),
+    authenticate: ({ raw, ip }, onFound) => authenticate(raw.rawHeaders, ip, { keys, oauth, onFound }),
+    recordRefusal: ({ id }, caller, error) =>
+      dependencies.runner.recordRefusal({ id, caller, transport: "mcp" }, error),
     enter: ({ mode, walletId }) => admission.enter(mode === "test" ? "tests" : "callers", walletId),
     async limitRequest({ walletId }, reply) {
       await limitWallet({ acquireSlot, admission }, walletId, reply);
@@ -70,13 +72,13 @@ function openOauth({ config, connections, keys, admission, oidc }: McpAppDepende
 async function authenticate(
   rawHeaders: readonly string[],
   ip: string,
-  { keys, oauth }: { keys: Keys; oauth: Oauth | undefined },
+  { keys, oauth, onFound }: { keys: Keys; oauth: Oauth | undefined; onFound: OnFound },
 ): Promise<Principal> {
   try {
     const credential = readCredential(rawHeaders);
     return await (oauth && isJwt(credential)
-      ? oauth.authenticate(credential, ip)
-      : keys.authenticate(credential, ip, "search"));
+      ? oauth.authenticate(credential, ip, onFound)
+      : keys.authenticate(credential, ip, "search", onFound));
   } catch (error) {
     oauth?.addMetadata(error);
     throw error;
@@ -94,6 +96,7 @@ async function runSearch(
     return await runner.run({
       request,
       reply,
+      transport: "mcp",
       signal,
       readInput: async () => readInput(call),
       replace: {

@@ -1,12 +1,12 @@
 import { listAccounts } from "../accounts/accounts.ts";
+import { fleetRoutes } from "../cells/fleet-routes.ts";
+import { readFleet } from "../cells/operator-client.ts";
 import type { ServerConfig } from "../config/config.ts";
 import { readArchiver } from "../db/archiver.ts";
 import type { Pool } from "../db/pool.ts";
 import { readLastBackup } from "../db/read-backup.ts";
 import type { OperatorRoute } from "../http/ops-server.ts";
 import type { ForwardingWatch } from "../http/watch-forwarding.ts";
-import { fleetRoutes } from "../operator/fleet-routes.ts";
-import { readFleet } from "../operator/operator-client.ts";
 import { type OperatorDependencies, operatorRoutes } from "../operator/operator-routes.ts";
 import { type WatchedDatabase, watchRoutes } from "../operator/watch-routes.ts";
 import type { Router } from "../search/routing.ts";

@@ -17,7 +17,7 @@ import type { Connections } from "./connections.ts";
 export function openReports(config: ServerConfig, connections: Connections, log: Log) {
   const processId = randomUUIDv7();
   const db = connections.ledgerPool;
-  const tally = createTally({ db, log, writer: processId });
+  const tally = createTally({ db, log, writer: processId, servers: config.servers });
   const secrets = createSecrets(config.secrets);
   const secretReports = startSecretReports({ db, secrets, processId });
   const clock = startClockWatch({ db });
@@ -62,7 +62,7 @@ export function openFigures(
   },
 ) {
   const { redis, ledger, state, clockOffset } = sources;
-  const { duringSearch, recordSearch, read, close } = createProcessFigures();
+  const { duringSearch, recordRequest, read, close } = createProcessFigures();
   const heartbeats = startHeartbeats({
     redis,
     database: databaseNameOf(ledgerDatabaseUrl),
@@ -74,7 +74,7 @@ export function openFigures(
   });
   return {
     duringSearch,
-    recordSearch,
+    recordRequest,
     readServers: () => heartbeats.read(),
     async close(): Promise<void> {
       await heartbeats.close();

@@ -2,7 +2,7 @@ import type { ServerConfig } from "../config/config.ts";
 import type { Pool } from "../db/pool.ts";
 import { readCredential } from "../http/input/credentials.ts";
 import { unavailable } from "../http/unavailable.ts";
-import type { Keys } from "../keys/keys.ts";
+import type { Keys, Principal } from "../keys/keys.ts";
 import type { Secrets } from "../lib/secrets.ts";
 import { version } from "../lib/version.ts";
 import type { Admission } from "../limits/admission.ts";
@@ -10,7 +10,7 @@ import type { AcquireSlot } from "../limits/request-limits.ts";
 import { createTestEndUserLimit } from "../limits/test-end-users.ts";
 import type { UnpaidLimit } from "../limits/unpaid-limit.ts";
 import { Problem } from "../problems/problems.ts";
-import { parseTestQuery, queryTestUpstream } from "../providers/test-provider.ts";
+import { parseTestQuery, queryTestUpstream, testQueryWords } from "../providers/test-provider.ts";
 import type { Ranking } from "../ranking/ranking.ts";
 import { cleanResults } from "../search/clean-results.ts";
 import { createFindHits } from "../search/find-hits.ts";
@@ -49,8 +49,11 @@ export function createSearchDependencies(dependencies: SearchAppDependencies): S
   const { redis } = connections;
   const limitTestEndUsers = createTestEndUserLimit({ redis, secrets, max: config.testEndUsersPerDay });
   return {
-    authenticate: async ({ rawHeaders, headers, ip }) =>
-      withinWait(keys.authenticate(readCredential(rawHeaders), ip, "search"), readWait(headers.prefer)),
+    async authenticate({ rawHeaders, headers, ip, facts }) {
+      const setCaller = (found: Principal): void => void (facts.caller = found);
+      const found = keys.authenticate(readCredential(rawHeaders), ip, "search", setCaller);
+      return withinWait(found, readWait(headers.prefer));
+    },
     acquireSlot: createSearchLimits({
       admission,
       acquireSlot,
@@ -67,6 +70,7 @@ export function createSearchDependencies(dependencies: SearchAppDependencies): S
     findHits: createFindHits({
       live: router.query,
       test: queryTestUpstream,
+      testQueryWords,
       requestedProblem: (query) => {
         const parsed = parseTestQuery(query);
         return parsed.kind === "problem" ? parsed.code : undefined;
@@ -77,7 +81,6 @@ export function createSearchDependencies(dependencies: SearchAppDependencies): S
       return { ...ranked, results: ranked.results.map((result) => result.toPlain()) };
     },
     ...payments,
-    recordRefusal: tally.recordRefusal,
     secrets,
     topUpUrl: topUpPage(config),
     topUpApi:

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { adapters } from "../providers/providers.ts";
 import { ConfigFaults, readConfig, serverSettings, workerSettings } from "./config.ts";
 
 const secret = Buffer.alloc(32, 1).toString("base64");
@@ -18,7 +19,7 @@ const worker = {
 
 function faultsOf(environment: Record<string, string>): readonly string[] {
   try {
-    readConfig(serverSettings, environment);
+    readConfig(adapters, serverSettings, environment);
     return [];
   } catch (error) {
     if (error instanceof ConfigFaults) return error.faults;
@@ -27,7 +28,7 @@ function faultsOf(environment: Record<string, string>): readonly string[] {
 }
 
 test("only four settings are required", () => {
-  const config = readConfig(serverSettings, minimal);
+  const config = readConfig(adapters, serverSettings, minimal);
   assert.equal(config.port, 8080);
   assert.equal(config.opsHost, "127.0.0.1");
   assert.equal(config.redisUrl, undefined);
@@ -56,7 +57,7 @@ test("rejects numbers out of range or in another notation", () => {
 test("signing keys are distinct seeds of 32 bytes, and roots need one", () => {
   const other = Buffer.alloc(32, 2).toString("base64");
   const keys = { ...minimal, PENNYBLACK_SIGNING_KEYS: `${secret}, ${other}` };
-  assert.deepEqual(readConfig(serverSettings, keys).signingSeeds, [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]);
+  assert.deepEqual(readConfig(adapters, serverSettings, keys).signingSeeds, [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]);
   for (const [text, fault] of [
     ["short", /^PENNYBLACK_SIGNING_KEYS must be 32 random bytes in base64/],
     [Buffer.alloc(33).toString("base64"), /^PENNYBLACK_SIGNING_KEYS must be 32 random bytes/],
@@ -65,7 +66,7 @@ test("signing keys are distinct seeds of 32 bytes, and roots need one", () => {
     assert.match(faultsOf({ ...minimal, PENNYBLACK_SIGNING_KEYS: text })[0] ?? "none", fault);
   }
   assert.throws(
-    () => readConfig(["roots"], { PENNYBLACK_ROOTS: "/roots" }),
+    () => readConfig(adapters, ["roots"], { PENNYBLACK_ROOTS: "/roots" }),
     /no effect without PENNYBLACK_SIGNING_KEYS/,
   );
 });
@@ -82,7 +83,7 @@ test("a database URL has one or more hosts, none of them empty", () => {
 });
 
 test("the Stripe key enables payments, and the limits of top-ups are checked", () => {
-  const off = readConfig(serverSettings, minimal);
+  const off = readConfig(adapters, serverSettings, minimal);
   assert.deepEqual([off.stripeSecretKey, off.stripeWebhookSecrets], [undefined, []]);
   assert.deepEqual([off.topUpMin, off.topUpMax], [5_000_000n, 1_000_000_000n]);
   const keyOnly = { ...minimal, PENNYBLACK_STRIPE_SECRET_KEY: "sk_live_12345678" };
@@ -90,7 +91,10 @@ test("the Stripe key enables payments, and the limits of top-ups are checked", (
     "PENNYBLACK_PAYMENTS_DATABASE_URL is required with PENNYBLACK_STRIPE_SECRET_KEY",
   ]);
   const key = { ...keyOnly, PENNYBLACK_PAYMENTS_DATABASE_URL: "postgres://pennyblack_payments@db/pennyblack" };
-  const on = readConfig(serverSettings, { ...key, PENNYBLACK_STRIPE_WEBHOOK_SECRET: "whsec_first, whsec_second" });
+  const on = readConfig(adapters, serverSettings, {
+    ...key,
+    PENNYBLACK_STRIPE_WEBHOOK_SECRET: "whsec_first, whsec_second",
+  });
   assert.deepEqual(on.stripeWebhookSecrets, ["whsec_first", "whsec_second"]);
   for (const [name, value] of [
     ["PENNYBLACK_STRIPE_SECRET_KEY", "a b c d e f g"],
@@ -134,7 +138,7 @@ test("names the reason why a setting was removed, and none of them exists", () =
 
 test("accepts settings of the worker and the admin command in the server's environment, and vice versa", () => {
   assert.deepEqual(faultsOf(worker), []);
-  assert.doesNotThrow(() => readConfig(workerSettings, worker));
+  assert.doesNotThrow(() => readConfig(adapters, workerSettings, worker));
 });
 
 test("a fault never contains the value", () => {
@@ -155,7 +159,7 @@ test("a fault never contains the value", () => {
 
 test("an upstream is enabled by its key, or by its URL if it has no default URL", () => {
   const namesOf = (settings: Record<string, string>) =>
-    readConfig(["upstreams"], settings).upstreams.map(({ name }) => name);
+    readConfig(adapters, ["upstreams"], settings).upstreams.map(({ name }) => name);
   assert.deepEqual(namesOf({}), []);
   assert.deepEqual(namesOf({ PENNYBLACK_SEARXNG_URL: "http://searx:8888/" }), ["searxng"]);
   const both = { PENNYBLACK_BRAVE_KEY: "secret", PENNYBLACK_SEARXNG_URL: "http://searx:8888" };
@@ -179,7 +183,9 @@ test("rejects an order with unconfigured or repeated providers, and settings wit
 
 test("an operator needs a unique name and a token of at least 32 characters", () => {
   const token = "t".repeat(32);
-  const { operators } = readConfig(["operators"], { PENNYBLACK_OPERATORS: `alice:${token}, bob@example.org:${token}` });
+  const { operators } = readConfig(adapters, ["operators"], {
+    PENNYBLACK_OPERATORS: `alice:${token}, bob@example.org:${token}`,
+  });
   assert.deepEqual(
     operators.map(({ name }) => name),
     ["alice", "bob@example.org"],
@@ -190,7 +196,7 @@ test("an operator needs a unique name and a token of at least 32 characters", ()
 });
 
 test("sorts peppers by descending version and rejects duplicates", () => {
-  const { keyPeppers } = readConfig(serverSettings, {
+  const { keyPeppers } = readConfig(adapters, serverSettings, {
     ...minimal,
     PENNYBLACK_KEY_PEPPERS: `1:${secret}, 12:${secret},2:${secret}`,
   });
@@ -204,7 +210,8 @@ test("sorts peppers by descending version and rejects duplicates", () => {
 });
 
 test("our own URLs are http or https without credentials, query or fragment, and lose a trailing slash", () => {
-  const read = (url: string) => readConfig(serverSettings, { ...minimal, PENNYBLACK_PUBLIC_URL: url }).publicUrl;
+  const read = (url: string) =>
+    readConfig(adapters, serverSettings, { ...minimal, PENNYBLACK_PUBLIC_URL: url }).publicUrl;
   assert.equal(read("https://search.test/"), "https://search.test");
   assert.equal(read("https://search.test/api/"), "https://search.test/api");
   for (const url of [
@@ -243,7 +250,8 @@ test("the security contact is a mailto: or https: URL", () => {
 
 test("email needs a server and a sender, and faults do not contain the password", () => {
   const [url, from] = ["smtps://alerts:hunter2@mail.example", "Pennyblack <alerts@example.com>"];
-  const read = (environment: Record<string, string>) => readConfig(workerSettings, { ...worker, ...environment });
+  const read = (environment: Record<string, string>) =>
+    readConfig(adapters, workerSettings, { ...worker, ...environment });
   assert.equal(read({ PENNYBLACK_SMTP_URL: url, PENNYBLACK_MAIL_FROM: from }).smtpUrl, url);
   assert.equal(read({}).webhooksAllowPrivate, false);
   for (const [environment, fault] of [

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import type { Pooler } from "../db/pool.ts";
 import type { Operator } from "../http/operator-auth.ts";
 import type { Micros } from "../lib/money.ts";
-import { adapters } from "../providers/providers.ts";
+import type { Adapter } from "../providers/provider.ts";
 import { type Constants, constants } from "./constants.ts";
 import {
   addresses,
@@ -43,17 +43,21 @@ export { upstreamVariables } from "./parse-upstreams.ts";
 
 export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]["read"]> };
 
-/** Reads the named settings, or throws all faults. The server, the worker and the admin command need different ones. */
+/**
+ * Reads the named settings, or throws all faults. The server, the worker and the admin command need different ones. Each of
+ * the adapters has settings of its own.
+ */
 export function readConfig<Name extends keyof typeof settings>(
+  adapters: readonly Adapter[],
   names: readonly Name[],
   environment: NodeJS.ProcessEnv = process.env,
 ): Pick<Config, Name> & Constants {
-  const faults = findUnknownSettings(environment, knownSettings);
+  const faults = findUnknownSettings(environment, [...knownSettings, ...adapters.flatMap(upstreamVariables)]);
   const values: Record<string, unknown> = {};
   for (const name of names) {
     const { variable, read } = settings[name];
     try {
-      values[name] = read(environment[variable]?.trim() || undefined, environment);
+      values[name] = read(environment[variable]?.trim() || undefined, environment, adapters);
     } catch (error) {
       if (error instanceof Fault) faults.push(`${variable} ${error.message}`);
       else if (error instanceof ConfigFaults) faults.push(...error.faults);
@@ -128,6 +132,9 @@ export const workerSettings = [
   "stripeSecretKey",
   "logLevel",
 ] as const;
+
+/** The configuration of a worker. */
+export type WorkerConfig = Pick<Config, (typeof workerSettings)[number]> & Constants;
 
 /** For `npm run dev`, which passes its environment to the processes it starts, and for the admin command. */
 export function readEnvironment(): NodeJS.ProcessEnv {
@@ -282,9 +289,5 @@ const settings = {
 const clientSettings = ["PENNYBLACK_API_KEY", "PENNYBLACK_URL", "PENNYBLACK_MANAGEMENT_KEY"];
 
 const knownSettings = [
-  ...new Set<string>([
-    ...Object.values(settings).map((setting) => setting.variable),
-    ...adapters.flatMap(upstreamVariables),
-    ...clientSettings,
-  ]),
+  ...new Set<string>([...Object.values(settings).map((setting) => setting.variable), ...clientSettings]),
 ];

@@ -1,14 +1,17 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import type { Adapter, FieldNames, Provider } from "../providers/provider.ts";
-import { adapters } from "../providers/providers.ts";
 import { ConfigFaults, Fault, httpUrl, type Parse } from "./parse-setting.ts";
 
 const upstreamFile = "PENNYBLACK_UPSTREAM_FILE";
 const upstreamOrder = "PENNYBLACK_UPSTREAMS";
 
-export function upstreams(orderOfProcess: string | undefined, ofProcess: NodeJS.ProcessEnv): Provider[] {
-  const inFile = readUpstreamFile(ofProcess[upstreamFile]?.trim());
+export function upstreams(
+  orderOfProcess: string | undefined,
+  ofProcess: NodeJS.ProcessEnv,
+  adapters: readonly Adapter[],
+): Provider[] {
+  const inFile = readUpstreamFile(ofProcess[upstreamFile]?.trim(), adapters);
   const environment = { ...ofProcess, ...inFile };
   const order = inFile[upstreamOrder]?.trim() || orderOfProcess;
   const faults: string[] = [];
@@ -33,7 +36,7 @@ export function upstreams(orderOfProcess: string | undefined, ofProcess: NodeJS.
 }
 
 /** Settings in a file can change while the server runs, unlike its environment. */
-function readUpstreamFile(file: string | undefined): NodeJS.ProcessEnv {
+function readUpstreamFile(file: string | undefined, adapters: readonly Adapter[]): NodeJS.ProcessEnv {
   if (!file) return {};
   let text: string;
   try {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Pool } from "../db/pool.ts";
 import type { Route } from "../http/route.ts";
-import type { Principal } from "../keys/keys.ts";
+import type { OnFound, Principal } from "../keys/keys.ts";
 import type { Secrets } from "../lib/secrets.ts";
 import type { Cookie } from "./cookies.ts";
 import type { Oidc } from "./oidc.ts";
@@ -24,12 +24,12 @@ export interface ConsoleDependencies {
   features: { payments: boolean; mail: boolean };
   topUp: { minimum: string; maximum: string };
   /** Authenticates a key of the wallet by its id, as if the key itself had been sent. */
-  findCaller: (query: { walletId: string; keyId: string; ip: string }) => Promise<Principal>;
+  findCaller: (query: { walletId: string; keyId: string; ip: string }, onFound: OnFound) => Promise<Principal>;
   runSearch: (request: FastifyRequest, reply: FastifyReply, query: PlaygroundSearch) => Promise<unknown>;
 }
 
 export interface PlaygroundSearch {
-  caller: Principal;
+  authenticate: (onFound: OnFound) => Promise<Principal>;
   /** Body of POST /v1/search. */
   body: Record<string, unknown>;
   explain: boolean;

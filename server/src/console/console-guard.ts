@@ -1,5 +1,6 @@
 import type { Role } from "../accounts/accounts.ts";
 import { isUuid } from "../http/input/query-parameters.ts";
+import { isReading } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import type { Guard, Scope } from "../keys/keys.ts";
 import { networkOf } from "../lib/network-of.ts";
@@ -55,14 +56,14 @@ const freshRoutes = new Set([
 function requirementOf(method: string, path: string): Requirement {
   const name = `${method} ${path}`;
   const isTeam = /^\/(?:members|invitations)(?:\/|$)/.test(path);
-  const isReading = method === "GET";
+  const isRead = isReading(method);
   // The playground route checks that viewers use a test key.
-  const isForViewers = isReading || name === "POST /playground/search";
+  const isForViewers = isRead || name === "POST /playground/search";
   const writeRole: Role = isTeam ? "owner" : "developer";
   return {
     role: isForViewers ? "viewer" : writeRole,
     requiresFresh: freshRoutes.has(name),
-    allowsSuspended: isReading || isTeam,
+    allowsSuspended: isRead || isTeam,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from "fastify";
+import { isReading } from "../http/route.ts";
 import { Problem } from "../problems/problems.ts";
 
 /**
@@ -6,7 +7,7 @@ import { Problem } from "../problems/problems.ts";
  * cannot set this header or our Origin. Reads need no check, because other sites cannot see the response.
  */
 export function rejectForgedRequest(request: FastifyRequest, publicUrl: string): void {
-  if (request.method === "GET") return;
+  if (isReading(request.method)) return;
   const { origin, "sec-fetch-site": site, "x-pennyblack-csrf": csrfHeader } = request.raw.headers;
   const isOwnOrigin = origin === undefined || origin === new URL(publicUrl).origin || areLocal(origin, publicUrl);
   const isOwnSite = site === undefined || site === "same-origin";

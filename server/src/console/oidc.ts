@@ -151,26 +151,6 @@ export function discoverProvider({
   return discovery(url, clientId, clientSecret, undefined, { execute, timeout: 10 });
 }
 
-export interface ProviderWatch {
-  /** False if the provider did not respond to the last check. */
-  isAvailable: () => boolean;
-  close: () => void;
-}
-
-/** Checks the provider every minute. Sign-ins do not show whether it responds: its metadata is read once, and they are rare. */
-export function watchProvider(options: Parameters<typeof discoverProvider>[0], intervalMs = 60_000): ProviderWatch {
-  let isAvailable = true;
-  const check = (): void => {
-    discoverProvider(options).then(
-      () => (isAvailable = true),
-      () => (isAvailable = false),
-    );
-  };
-  check();
-  const timer = setInterval(check, intervalMs).unref();
-  return { isAvailable: () => isAvailable, close: () => clearInterval(timer) };
-}
-
 function unsealPending(secrets: Secrets, sealed: string): PendingSignIn {
   try {
     const pending = JSON.parse(unseal(secrets, purpose, Buffer.from(sealed, "base64url")).text) as PendingSignIn;

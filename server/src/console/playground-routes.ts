@@ -25,7 +25,8 @@ const readBody = jsonReader(
 );
 
 export function playgroundRoutes(dependencies: ConsoleDependencies): Route[] {
-  return apiRoutes(dependencies, [["POST", `${walletPath}/playground/search`, runPlaygroundSearch]]);
+  const routes = apiRoutes(dependencies, [["POST", `${walletPath}/playground/search`, runPlaygroundSearch]]);
+  return routes.map((route) => ({ ...route, isSearch: true }));
 }
 
 async function runPlaygroundSearch(call: ConsoleCall): Promise<unknown> {
@@ -33,11 +34,15 @@ async function runPlaygroundSearch(call: ConsoleCall): Promise<unknown> {
   const { walletId, role } = await guardWallet(call);
   const { key_id: keyId, explain = false, ...body } = await readBody(request.raw);
   if (!isUuid(keyId)) throw invalidField("key_id", "must be the id of a key of the wallet");
-  const caller = await dependencies.findCaller({ walletId, keyId, ip: request.ip });
-  if (role === "viewer" && caller.mode !== "test") {
-    throw new Problem("insufficient_role", {
-      detail: "Viewers can search only with test keys. You were not charged. Choose a test key or ask an owner.",
-    });
-  }
-  return dependencies.runSearch(request, reply, { caller, body, explain });
+  return dependencies.runSearch(request, reply, {
+    body,
+    explain,
+    async authenticate(onFound) {
+      const caller = await dependencies.findCaller({ walletId, keyId, ip: request.ip }, onFound);
+      if (role !== "viewer" || caller.mode === "test") return caller;
+      throw new Problem("insufficient_role", {
+        detail: "Viewers can search only with test keys. You were not charged. Choose a test key or ask an owner.",
+      });
+    },
+  });
 }

@@ -1,5 +1,6 @@
 import type { Role } from "../accounts/accounts.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
+import type { Act } from "../db/record-act.ts";
 import { mintSignInToken, signInLink } from "../email/email.ts";
 import { digestToken, mintToken } from "../lib/token.ts";
 
@@ -102,14 +103,13 @@ export async function endSession(people: Pool, token: string, isEverywhere: bool
 /** Creates a link for an existing person, valid for up to a day. Undefined if the address is unknown. */
 export async function makeSignInLink(
   people: Queryable,
-  options: { email: string; publicUrl: string; ttlMinutes: number },
+  options: { email: string; publicUrl: string; ttlMinutes: number; act: Act },
 ): Promise<string | undefined> {
   const token = mintSignInToken(options.email);
-  const { rows } = await people.query<{ created: boolean }>("select pb.create_sign_in_token($1, $2, $3) as created", [
-    options.email,
-    digestToken(token),
-    options.ttlMinutes,
-  ]);
+  const { rows } = await people.query<{ created: boolean }>(
+    "select pb.create_sign_in_token($1, $2, $3, $4, $5) as created",
+    [options.act.operator, options.act.reason, options.email, digestToken(token), options.ttlMinutes],
+  );
   return rows[0]?.created ? signInLink(options.publicUrl, token) : undefined;
 }
 

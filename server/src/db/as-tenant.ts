@@ -9,6 +9,13 @@ import { createTurns, type InTurn } from "./turns.ts";
 
 type Work<Result> = (db: Queryable) => Promise<Result>;
 
+/** Who makes a change for a wallet. */
+export interface Actor {
+  walletId: string;
+  /** The id of the management key, or of the console session. */
+  keyId: string;
+}
+
 /** As long as one statement may take. */
 const maxWaitMs = 5_000;
 const turns = new WeakMap<Pool, InTurn>();

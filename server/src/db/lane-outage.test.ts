@@ -14,6 +14,7 @@ const outages = [
   error({ code: "ECONNRESET" }),
   error({}, "Connection terminated unexpectedly"),
   error({}, "timeout exceeded when trying to connect"),
+  error({}, "Connection terminated due to connection timeout"),
   error({ severity: "FATAL", code: "57P01" }),
   error({ severity: "FATAL", code: "57P03" }),
   error({ severity: "ERROR", code: "25006" }),

@@ -6,6 +6,7 @@ import { findPrimary } from "./find-primary.ts";
 import { installJobQueue } from "./job-queue.ts";
 import { makePartitions } from "./partitions.ts";
 import type { Queryable } from "./pool.ts";
+import { type Act, recordAct } from "./record-act.ts";
 import {
   readSchemaFiles,
   readSchemaVersion,
@@ -22,6 +23,8 @@ export interface MigrateOptions {
   folder?: string;
   /** Deletes all data of a database with other migrations, instead of refusing it. */
   reset?: boolean;
+  /** Default: the migration itself. */
+  act?: Act;
 }
 
 export interface Applied {
@@ -40,7 +43,7 @@ export interface Applied {
 export async function migrate(
   databaseUrl: string,
   log: (line: string) => void,
-  { folder = serverFolder, reset = false }: MigrateOptions = {},
+  { folder = serverFolder, reset = false, act = { operator: "migrate", reason: "none given" } }: MigrateOptions = {},
 ): Promise<Applied> {
   const files = readSchemaFiles(folder);
   const primaryUrl = await findPrimary(databaseUrl);
@@ -57,7 +60,7 @@ export async function migrate(
     const before = await readMigrations(client);
     await withLockRetries(client, log, () => runMigrations(client, files.migrationsFolder, log));
     await recordMigrations(client, files);
-    const isApplied = await withLockRetries(client, log, () => applyObjects(client, files));
+    const isApplied = await withLockRetries(client, log, () => applyObjects(client, files, act));
     await makePartitions(client, partitionDays);
     await installJobQueue(client, primaryUrl);
     return {
@@ -179,13 +182,14 @@ async function runMigrations(dbClient: pg.Client, dir: string, log: (line: strin
  * Applies the objects that changed and records the version. Grants are applied with every change, because a function that
  * was dropped and created again has none. Returns false if there was nothing to do.
  */
-async function applyObjects(client: pg.Client, { version, objects }: SchemaFiles): Promise<boolean> {
+async function applyObjects(client: pg.Client, { version, objects }: SchemaFiles, act: Act): Promise<boolean> {
   const recorded = await readRecorded(client);
   const changed = objects.filter(({ name, checksum }) => recorded.get(name) !== checksum);
   const removed = [...recorded.keys()].filter(
     (name) => !name.startsWith(migrationObject("")) && !objects.some((object) => object.name === name),
   );
-  if (changed.length + removed.length === 0 && (await readVersion(client)) === version) return false;
+  const previous = await readVersion(client);
+  if (changed.length + removed.length === 0 && previous === version) return false;
   const [onTables, others] = [changed.filter(isOnTable), changed.filter((object) => !isOnTable(object))];
   const grants = objects.filter(({ name }) => name === "roles.sql" && !changed.some((object) => object.name === name));
   await client.query("begin");
@@ -207,6 +211,9 @@ async function applyObjects(client: pg.Client, { version, objects }: SchemaFiles
      on conflict (single_row) do update set version = excluded.version, applied_at = clock_timestamp()`,
     [version],
   );
+  const after = { version, changed: [...changed.map(({ name }) => name), ...removed] };
+  const entry = { act: "database.migrate", subject: `schema ${version}`, before: { version: previous }, after };
+  await recordAct(client, act, entry);
   await client.query("commit");
   return true;
 }

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { isConnectTimeout } from "./connection-errors.ts";
 import { createFence, type Fence } from "./fence.ts";
 import { clientOfPrimary } from "./find-primary.ts";
 
@@ -20,6 +21,8 @@ export interface PoolOptions {
   name: string;
   /** Switches each session to this role, which the login must be a member of. */
   role?: string;
+  /** Transactions cannot write. */
+  isReadOnly?: boolean;
   connections: number;
   statementTimeoutMs?: number;
   /** At most a second by default. */
@@ -68,10 +71,11 @@ export function createPool(options: PoolOptions): Pool {
   return pool;
 }
 
-function sessionSettings({ role, lockTimeoutMs }: PoolOptions, statementTimeoutMs: number): pg.PoolConfig {
+function sessionSettings({ role, isReadOnly, lockTimeoutMs }: PoolOptions, statementTimeoutMs: number): pg.PoolConfig {
+  const options = [role && `-c role=${role}`, isReadOnly && "-c default_transaction_read_only=on"].filter(Boolean);
   return {
     // Set when the session starts, so RESET ROLE does not end it.
-    ...(role !== undefined && { options: `-c role=${role}` }),
+    ...(options.length > 0 && { options: options.join(" ") }),
     statement_timeout: statementTimeoutMs,
     // Shorter than the client-side timeouts, so that a lock wait ends with an error that proves the rollback.
     lock_timeout: lockTimeoutMs ?? Math.min(1_000, statementTimeoutMs),
@@ -93,11 +97,6 @@ export async function waitForConnection(pool: Pool, timeoutMs = 15_000): Promise
       if (!isConnectTimeout(error) || performance.now() > deadline) throw error;
     }
   }
-}
-
-/** The driver's errors have no code. */
-function isConnectTimeout(error: unknown): boolean {
-  return error instanceof Error && /timeout exceeded when trying to connect|connection timeout/.test(error.message);
 }
 
 const fences = new WeakMap<Queryable, Fence>();

@@ -15,20 +15,21 @@ import { createRoles, findRoleFault, roleLimits, roles, servingRoles, withRole }
 
 const ledgerMayCall = words(
   "capture changed_keys find_principals hold read_schema_version record_key_uses",
-  "release report_secrets write_tally",
+  "release report_secrets write_requests write_tally",
 );
 /** These take the wallet from pb.own_wallet(). */
 const tenantMayCall = words(
   "begin_top_up delete_auto_top_up record_checkout record_customer set_auto_top_up",
   "change_own_key change_webhook create_own_key create_webhook delete_webhook label_own_account own_search_ids own_wallet",
   "replay_delivery create_end_user_key own_end_user_usage own_proof own_top_up_entry own_version set_end_user_ids",
-  "revoke_own_key rotate_own_key rotate_webhook_secret searches_listed_since set_alerts test_webhook usage_as_of utc_day utc_month",
+  "revoke_own_key rotate_own_key rotate_webhook_secret are_requests_complete requests_listed_since searches_listed_since set_alerts test_webhook usage_as_of utc_day utc_month",
 );
 const usage = ["wallet_id", "key_id", "mode", "category", "outcome", "was_held", "searches", "charged_micros"];
 const tenantMayRead: Record<string, string[]> = {
   wallets: words(
-    "id name credited_micros debited_micros held_micros owed_micros suspended_at created_at low_balance_micros alert_email",
+    "id name account_id credited_micros debited_micros held_micros owed_micros suspended_at created_at low_balance_micros alert_email",
   ),
+  changes: words("id number at actor actor_id act subject account_id wallet_id outcome before after visibility"),
   events: ["id", "wallet_id", "type", "data", "created_at"],
   webhook_endpoints: words(
     "id wallet_id url description events created_at previous_until failing_since disabled_at disabled_reason",
@@ -54,6 +55,7 @@ const tenantMayRead: Record<string, string[]> = {
   budgets: words("id wallet_id mode amount_micros period per_end_user"),
   key_limit_budgets: words("limits_id wallet_id budget_id"),
   budget_windows: words("id wallet_id mode budget_id subject limit_micros spent_micros opened_at resets_at"),
+  unheld_requests: words("id wallet_id key_id mode outcome run end_user transport"),
   usage_hours: [...usage, "hour"],
   usage_days: [...usage, "day"],
   top_ups:
@@ -68,7 +70,7 @@ const tenantMayRead: Record<string, string[]> = {
   usage_end_users: words("wallet_id day mode end_user searches charged_micros"),
   end_user_settings: words("wallet_id sealed_key stores_plain_ids"),
   searches: words(
-    "id wallet_id key_id mode state price_micros held_at settled_at window_ids category outcome end_user",
+    "id wallet_id key_id mode state price_micros held_at settled_at window_ids category outcome end_user auth_ms hold_ms upstream_ms rank_ms",
   ),
 };
 
@@ -98,7 +100,7 @@ const peopleMayCall = words(
 );
 /** Reads what reconciliation compares, and writes only through these. */
 const workerMayCall = words(
-  "read_schema_version sweep roll_up_usage recount_usage usage_as_of make_partitions partition_days_ahead",
+  "read_schema_version sweep roll_up_usage recount_usage usage_as_of make_partitions partition_days_ahead drop_old_requests",
   "dispatch_events claim_deliveries return_delivery finish_delivery webhook_lag",
   "claim_alert_emails finish_alert_email claim_sign_in_emails finish_sign_in_email",
   "delete_expired_answers delete_ended_windows delete_old_end_users delete_old_events delete_expired_sign_ins",
@@ -117,13 +119,14 @@ const workerMayReadWhole = words(
   "wallets transfers searches budgets budget_windows payments refunds reversals openings",
   "window_openings retention usage_hours usage_days usage_watermark reconciliations adjustments",
   "ledger_watermark ledger_hours ledger_days wallet_hours wallet_checkpoints window_checkpoints",
-  "closed_months audit_log",
+  "closed_months changes",
 );
 /** Never a digest, never what was asked or answered. Of the tables with a list, only these columns. */
 const operatorMayRead: Record<string, string[]> = {
   wallets: words("id account_id name credited_micros debited_micros held_micros owed_micros suspended_at created_at"),
   transfers: words("id wallet_id search_id kind from_account to_account amount_micros created_at"),
   keys: ["id", "wallet_id", "mode", "name", "start", "scopes", "expires_at", "revoked_at", "created_at"],
+  unheld_requests: words("id wallet_id key_id mode outcome run transport"),
   usage_days: ["wallet_id", "day", "charged_micros"],
   payments: ["payment_id", "transfer_id"],
   adjustments: words(
@@ -131,6 +134,9 @@ const operatorMayRead: Record<string, string[]> = {
   ),
   payment_notices: words("id reason subject wallet_id amount_micros found_at closed_at"),
   closed_months: ["month", "closed_at", "trial_balance"],
+  changes: words(
+    "id number at actor operator actor_id act subject account_id wallet_id reason outcome before after visibility",
+  ),
   secret_state: ["writing_version", "changed_at", "changed_by"],
   secret_reports: ["process_id", "versions", "seen_at", "has_stopped"],
   idempotency: ["secret_version", "claimed_at"],
@@ -167,6 +173,7 @@ before(async () => {
     await seedKeyLimits(database.owner, seed.walletId, { day: 1n });
     await database.owner.query("insert into pb.end_user_settings values ($1, '')", [seed.walletId]);
     await seedWebhooks(seed.walletId);
+    await seedRefusal(seed);
     walletIds.push(seed.walletId);
     await seedPayments(database.owner, seed.walletId);
   }
@@ -174,6 +181,12 @@ before(async () => {
   await database.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp()");
   await rollUpUsage(database.owner, new AbortController().signal);
 });
+
+async function seedRefusal({ walletId, keyId }: { walletId: string; keyId: string }): Promise<void> {
+  const of = { wallet_id: walletId, key_id: keyId, mode: "live" };
+  const request = { id: randomUUIDv7(), ...of, outcome: "rate_limited", transport: "http" };
+  await database.ledger.query("select pb.write_requests($1, $2)", [randomUUIDv7(), JSON.stringify([request])]);
+}
 
 /** Two endpoints, and a delivery to each. */
 async function seedWebhooks(walletId: string): Promise<void> {

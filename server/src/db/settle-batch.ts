@@ -1,3 +1,4 @@
+import { isDisconnect } from "./connection-errors.ts";
 import { RefusedDatabase } from "./fence.ts";
 import { NoPrimary } from "./find-primary.ts";
 import { sqlStates } from "./sql-states.ts";
@@ -162,8 +163,7 @@ function isUnavailable(error: unknown): boolean {
   if (error instanceof NoPrimary || error instanceof RefusedDatabase) return true;
   if (!(error instanceof Error)) return false;
   if ("severity" in error) return error.severity !== "ERROR" || notPrimary.includes(codeOf(error));
-  // Codes of Node's network errors, and messages of the driver, which have no code.
-  return /^E[A-Z_]+$/.test(codeOf(error)) || /^(Connection terminated|timeout exceeded when)/.test(error.message);
+  return /^E[A-Z_]+$/.test(codeOf(error)) || isDisconnect(error);
 }
 
 export function isLockTimeout(error: unknown): boolean {

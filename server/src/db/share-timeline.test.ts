@@ -10,6 +10,7 @@ import { testEnvironment } from "../../test/support/services/server.ts";
 import { failServerProcess, startServerProcess } from "../../test/support/services/server-process.ts";
 import { readConfig } from "../config/config.ts";
 import { createSecrets } from "../lib/secrets.ts";
+import { adapters } from "../providers/providers.ts";
 import { createFence, readIdentity } from "./fence.ts";
 import { readSharedTimeline, shareTimeline, startTimelineSharing } from "./share-timeline.ts";
 
@@ -17,7 +18,7 @@ const db = await createTestDatabase();
 const { url } = await startPrivateRedis();
 const redis = new Redis(url);
 const environment = { ...testEnvironment(db), REDIS_URL: url };
-const secrets = createSecrets(readConfig(["secrets"], environment).secrets);
+const secrets = createSecrets(readConfig(adapters, ["secrets"], environment).secrets);
 const read = () => readSharedTimeline(redis, db.ledgerUrl, secrets);
 const key = `pb:timeline:${db.name}`;
 
@@ -82,11 +83,11 @@ test("a server refuses another database until it is accepted, and the acceptance
     "restored",
   );
   assert.equal(accepted.exitCode, 0, accepted.stderr);
-  const audit = await db.owner.query("select act, target, reason from pb.audit_log order by number desc limit 1");
+  const audit = await db.owner.query("select act, subject, reason from pb.audit_log order by number desc limit 1");
   assert.deepEqual(audit.rows, [
     {
-      act: "accept_database",
-      target: `system identifier ${own.systemIdentifier}, timeline ${own.timeline}`,
+      act: "database.accept",
+      subject: `system identifier ${own.systemIdentifier}, timeline ${own.timeline}`,
       reason: "restored",
     },
   ]);

@@ -7,4 +7,6 @@ export const sqlStates = {
   otherTimeline: "PB001",
   /** An adjustment cannot be booked. Caught in SQL, so callers get it as an outcome. */
   adjustmentRefused: "PB010",
+  /** The session of the person who makes a change has ended since it was authenticated. The change was rolled back. */
+  sessionEnded: "PB020",
 } as const;

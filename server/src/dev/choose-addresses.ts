@@ -1,4 +1,5 @@
 import { readConfig } from "../config/config.ts";
+import { adapters } from "../providers/providers.ts";
 import { choosePort, isPortFree } from "./choose-port.ts";
 import type { DevOptions } from "./read-options.ts";
 import { StartupError } from "./startup-error.ts";
@@ -24,7 +25,7 @@ interface RequestedPort {
 
 /** A command-line option overrides the environment, which overrides the default. */
 export async function chooseAddresses(options: DevOptions, environment: NodeJS.ProcessEnv): Promise<Addresses> {
-  const config = readConfig(["host", "port", "opsHost", "opsPort"], environment);
+  const config = readConfig(adapters, ["host", "port", "opsHost", "opsPort"], environment);
   // Keys are printed on the screen, so listen on localhost only unless HOST is set.
   const host = environment["HOST"] ? config.host : "127.0.0.1";
   const [port = 0, opsPort = 0] = await claimPorts([

@@ -9,10 +9,15 @@ export function describeLine(name: string, line: string): string | undefined {
   if (redundantMessages.test(String(entry["msg"])) || isSiteFile(entry)) return undefined;
   const { time, level, msg, service: _service, reqId: _request, ...rest } = entry;
   const clock = typeof time === "string" ? time.slice(11, 19) : "";
-  const details = Object.entries(rest).map(
-    ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
-  );
+  const details = Object.entries(rest).map(([key, value]) => `${key}=${describeValue(key, value, Number(level))}`);
   return [`${clock} ${name}${describeLevel(Number(level))}:`, String(msg), ...details].join(" ");
+}
+
+/** Only an unexpected error needs its stack trace. Failures of upstreams, also simulated ones, are warnings. */
+function describeValue(key: string, value: unknown, level: number): string {
+  if (typeof value === "string") return value;
+  if (key !== "err" || level >= 50) return JSON.stringify(value);
+  return JSON.stringify(value, (name, member: unknown) => (name === "stack" ? undefined : member));
 }
 
 /** A page of the docs or the console has dozens of files. */

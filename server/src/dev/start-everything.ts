@@ -4,6 +4,7 @@ import { makeSignInLink } from "../console/console.ts";
 import { createPool } from "../db/pool.ts";
 import { createKey } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
+import { adapters } from "../providers/providers.ts";
 import { setTrialTerms, topUpBatch } from "../wallet/wallet.ts";
 import { buildStaleSites, findStaleSites } from "./build-sites.ts";
 import { type Addresses, chooseAddresses } from "./choose-addresses.ts";
@@ -55,7 +56,7 @@ export interface Everything {
 
 export async function startEverything(options: DevOptions, context: StartContext): Promise<Everything> {
   const { opened, step } = context;
-  const { devDatabaseUrl } = readConfig(["devDatabaseUrl"], context.environment);
+  const { devDatabaseUrl } = readConfig(adapters, ["devDatabaseUrl"], context.environment);
   const addresses = await chooseAddresses(options, context.environment);
   const searx = options.withSearx ? await startOwnSearx(context) : undefined;
   const environment = searx ? { ...context.environment, PENNYBLACK_SEARXNG_URL: searx.url } : context.environment;
@@ -66,7 +67,10 @@ export async function startEverything(options: DevOptions, context: StartContext
   );
   const made = makeEnvironment(environment, { addresses, urls });
   // Validate all settings once, before each process reports its own errors.
-  const { upstreams, operators } = readConfig([...serverSettings, ...workerSettings], { ...environment, ...made });
+  const { upstreams, operators } = readConfig(adapters, [...serverSettings, ...workerSettings], {
+    ...environment,
+    ...made,
+  });
   const account = await step("wallet and keys", () => createDevAccount(urls.owner, made, options.balance));
   const environmentFile = writeEnvironmentFile(made);
   opened.defer(environmentFile.remove);
@@ -102,20 +106,21 @@ function startSiteBuilds(context: StartContext): string[] {
 }
 
 async function createDevAccount(ownerUrl: string, made: Record<string, string>, balance: Micros): Promise<DevAccount> {
-  const [pepper] = readConfig(["keyPeppers"], made).keyPeppers;
+  const [pepper] = readConfig(adapters, ["keyPeppers"], made).keyPeppers;
   if (!pepper) throw new Error("the environment has no pepper");
   const pool = createPool({ url: ownerUrl, name: "pennyblack dev", connections: 1, onIdleError: () => {} });
   try {
-    const { trialCredit, trialsPerDay } = readConfig(["trialCredit"], made);
-    await setTrialTerms(pool, { amount: trialCredit, maxPerDay: trialsPerDay });
-    const account = await createAccount(pool, { name: "Development", balance: 0n, pepper, owner: devOwner }, "dev");
+    const { trialCredit, trialsPerDay } = readConfig(adapters, ["trialCredit"], made);
+    const act = { operator: "dev", reason: "development" };
+    await setTrialTerms(pool, { amount: trialCredit, maxPerDay: trialsPerDay }, act);
+    const account = await createAccount(pool, { name: "Development", balance: 0n, pepper, owner: devOwner }, act);
     const { walletId } = account;
     // Play money, without a limit.
     if (balance > 0n)
       await topUpBatch(pool, "credit", [{ paymentId: `opening-${walletId}`, walletId, amount: balance }]);
     const test = await createKey(pool, pepper, { walletId, mode: "test", name: "test" });
-    const { publicUrl } = readConfig(["publicUrl"], made);
-    const signInLink = await makeSignInLink(pool, { email: devOwner, publicUrl, ttlMinutes: 24 * 60 });
+    const { publicUrl } = readConfig(adapters, ["publicUrl"], made);
+    const signInLink = await makeSignInLink(pool, { email: devOwner, publicUrl, ttlMinutes: 24 * 60, act });
     return { ...account, testKey: test.key, signInLink: signInLink ?? "" };
   } finally {
     await pool.end();

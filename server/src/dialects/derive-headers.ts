@@ -1,8 +1,17 @@
 import { createHmac } from "node:crypto";
-import type { Compat } from "../keys/keys.ts";
-import { formatUsd } from "../lib/money.ts";
+import { formatUsd, type Micros } from "../lib/money.ts";
 import type { Dialect } from "./dialect.ts";
 import type { TranslatedSearch } from "./to-search.ts";
+
+/** The settings of a key for the compatibility endpoints, whose clients cannot send our headers. */
+export interface Compat {
+  /** Parameters that are ignored instead of refused. */
+  ignore: readonly string[];
+  /** A repeated search within this time is not charged again. */
+  repeatSeconds?: number;
+  /** The budget of every run that a client names. */
+  run?: { maxMicros: Micros; ttlSeconds: number };
+}
 
 export type RequestHeaders = Record<string, string | undefined>;
 

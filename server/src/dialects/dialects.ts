@@ -8,6 +8,8 @@ import { searxng } from "./searxng.ts";
 import { serper } from "./serper.ts";
 import { tavily } from "./tavily.ts";
 
+export type { Compat } from "./derive-headers.ts";
+
 /** All dialects. To add one, write its file, add it here and add its fixtures. */
 export const dialects: readonly Dialect[] = [tavily, perplexity, exa, brave, serper, searxng, openWebui];
 

@@ -17,13 +17,18 @@ export interface ProblemBody {
 
 export type ShapeProblem = (problem: ProblemBody) => object;
 
+export interface ProblemContext {
+  publicUrl: string;
+  requestId: string;
+  path: string;
+  /** Whether the request is a search, or may be one. */
+  isSearch: boolean;
+}
+
 /** RFC 9457, unless `shape` writes it for clients of another API. `charged` is always false: no error is ever charged. */
-export function encodeProblem(
-  problem: Problem,
-  at: { publicUrl: string; requestId: string; path: string },
-  shape?: ShapeProblem,
-): EncodedProblem {
-  const { code, status, retryable, detail, retryAfterSeconds, members } = problem;
+export function encodeProblem(problem: Problem, at: ProblemContext, shape?: ShapeProblem): EncodedProblem {
+  const { code, status, retryable, retryAfterSeconds, members } = problem;
+  const detail = at.isSearch ? problem.detail : problem.detailWithoutCharge;
   const body = {
     type: `${at.publicUrl}/problems/${code}`,
     title: problem.title,

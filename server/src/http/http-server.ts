@@ -16,12 +16,13 @@ import { addSiteFiles } from "./built-site.ts";
 import { encodeProblem, type ShapeProblem } from "./encode-problem.ts";
 import { maxBodyBytes } from "./input/read-body.ts";
 import { NoResponse } from "./no-response.ts";
-import type { Route } from "./route.ts";
+import { methodsOf, type Route } from "./route.ts";
 import { unknownPathProblem } from "./unknown-path.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     onRejected?: Route["onRejected"];
+    isSearch?: Route["isSearch"];
   }
 }
 
@@ -65,6 +66,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { publicUrl, admission } = options;
   const app = createFastify(options, sendProblem);
   const unfinished = createUnfinished(admission);
+  const known = options.routes.flatMap((route) => methodsOf(route).map((method) => ({ method, path: route.path })));
 
   // Callbacks, not promises: these run for every request.
   app.addHook("onRequest", (request, reply, done) => {
@@ -102,10 +104,11 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     app.route({
       method: route.method,
       url: route.path,
-      config: { onRejected: route.onRejected },
+      exposeHeadRoute: methodsOf(route).includes("HEAD"),
+      config: { onRejected: route.onRejected, isSearch: route.isSearch },
       handler: (request, reply) => {
         // To Fastify, "/v1/keys/" is "/v1/keys/:id" with an empty id.
-        if (Object.values(request.params as object).includes("")) throw unknownPathProblem(options.routes, request);
+        if (Object.values(request.params as object).includes("")) throw unknownPathProblem(known, request);
         if (isPublic(route)) occupyPublicSlot(request, () => admission.enter("public", networkOf(request.ip)));
         return unfinished.track(request, route.handle(request, reply));
       },
@@ -113,7 +116,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   }
   // A request outlives its connection if the caller disconnects, but its hold still has to be captured or released.
   app.addHook("onClose", unfinished.ended);
-  app.setNotFoundHandler((request, reply) => sendProblem(request, reply, unknownPathProblem(options.routes, request)));
+  app.setNotFoundHandler((request, reply) => sendProblem(request, reply, unknownPathProblem(known, request)));
 
   /** Before the caller is known. */
   function whyRejected({ raw }: FastifyRequest): Problem | undefined {
@@ -124,7 +127,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
   function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): void {
     const path = request.url.split("?", 1)[0] ?? "/";
-    const at = { publicUrl, requestId: request.id, path };
+    const { isSearch = false } = request.routeOptions.config;
+    const at = { publicUrl, requestId: request.id, path, isSearch };
     const { status, headers, body } = encodeProblem(problem, at, options.findProblemShape?.(path));
     if (!reply.hasHeader("request-id")) reply.headers(commonHeaders(request.id));
     reply.code(status).headers(headers).send(body);
@@ -172,7 +176,7 @@ function isPublic({ admission, scope }: Route): boolean {
 
 type SendProblem = (request: FastifyRequest, reply: FastifyReply, problem: Problem) => void;
 
-/** Fastify without its own handling of bodies, request ids, errors and HEAD requests. */
+/** Fastify without its own handling of bodies, request ids and errors. */
 function createFastify(options: HttpServerOptions, sendProblem: SendProblem): FastifyInstance {
   const { keepAliveMs, headersMs, requestMs, checkIntervalMs, inactivityMs } = { ...timeouts, ...options.timeouts };
   const app = Fastify({
@@ -292,7 +296,7 @@ function rejectMalformedRequest(error: Error & { code?: string }, socket: Socket
   if (isResponsePending || error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const requestId = randomUUIDv7();
   const problem = malformedRequestProblem(error.code);
-  const { status, headers, body } = encodeProblem(problem, { publicUrl, requestId, path: "/" });
+  const { status, headers, body } = encodeProblem(problem, { publicUrl, requestId, path: "/", isSearch: true });
   const lines = Object.entries({ ...commonHeaders(requestId), ...headers, connection: "close" });
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}` +

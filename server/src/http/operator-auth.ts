@@ -1,6 +1,7 @@
 import { createHash, createHmac, type KeyObject, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Secrets } from "../lib/secrets.ts";
+import { isReading } from "./route.ts";
 
 // Authenticates operators for /operator/* on the internal listener: by a token in a header or, in a browser, by a session
 // cookie obtained with a token. The cookie is signed and not stored on the server. It is bound to the operator's name and
@@ -56,7 +57,7 @@ export function createOperators({ operators, secrets, now = Date.now }: Operator
       const token = /^bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
       if (token !== undefined) return findByToken(token);
       const cookie = readCookie(headers.cookie);
-      const mayBeForged = method !== "GET" && !isFromOwnPage(headers);
+      const mayBeForged = !isReading(method) && !isFromOwnPage(headers);
       return cookie === undefined || mayBeForged ? undefined : findBySession(cookie);
     },
     openSession(operator) {

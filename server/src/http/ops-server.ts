@@ -45,7 +45,6 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   const ops = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
-    exposeHeadRoutes: false,
     requestTimeout: 5_000,
     connectionTimeout: 20_000,
     // A URL that cannot be decoded.
@@ -150,6 +149,6 @@ function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknow
   const problem = error instanceof Problem ? error : new Problem("internal_error", { cause: error });
   if (problem.code === "internal_error") request.log.error({ err: problem.cause }, "internal error");
   const path = request.url.split("?", 1)[0] ?? "/";
-  const { status, headers, body } = encodeProblem(problem, { publicUrl, requestId: request.id, path });
+  const { status, headers, body } = encodeProblem(problem, { publicUrl, requestId: request.id, path, isSearch: false });
   reply.code(status).headers(headers).send(body);
 }

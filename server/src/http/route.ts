@@ -8,6 +8,8 @@ import type { Tag } from "./tags.ts";
 export interface Route {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
+  /** Runs a search. As a GET it has no HEAD, which would charge for a response without results. */
+  isSearch?: boolean;
   /** The scope a key needs, or "any" for every key. A route without a scope is public. */
   scope?: string;
   /** Names the operation in generated clients: a verb and the resource, such as `listKeys`. */
@@ -37,6 +39,15 @@ export interface Route {
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
   /** Called instead of `handle` if the server rejects the request before: it is stopping or overloaded. */
   onRejected?: (problem: Problem) => void;
+}
+
+/** The methods that a route serves: HEAD wherever GET is. */
+export function methodsOf({ method, isSearch }: Pick<Route, "method" | "isSearch">): string[] {
+  return method === "GET" && !isSearch ? ["GET", "HEAD"] : [method];
+}
+
+export function isReading(method: string): boolean {
+  return method === "GET" || method === "HEAD";
 }
 
 /** Query parameters of lists. */

@@ -22,13 +22,13 @@ export function unknownPathProblem(
   const allowed = [...new Set(matching.map((route) => route.method))];
   if (allowed.length > 0) {
     return new Problem("method_not_allowed", {
-      values: { method, allowed: listWords(allowed) },
+      values: { method, allowed: listWords(allowed.filter((each) => each !== "HEAD")) },
       headers: { allow: allowed.join(", ") },
     });
   }
   const meant = suggestRoute(routes, method, path);
   if (!meant) return notFound;
-  const detail = `Nothing exists at this path. You were not charged. Did you mean \`${meant.method} ${meant.path}\`?`;
+  const detail = `Nothing exists at this path. Did you mean \`${meant.method} ${meant.path}\`?`;
   return new Problem("not_found", { detail });
 }
 

@@ -1,9 +1,9 @@
 import type { Micros } from "../lib/money.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { WorkerMetrics } from "../telemetry/worker-metrics.ts";
-import type { Tasks } from "./start-worker.ts";
+import type { Tasks } from "./run-jobs.ts";
 
-/** The work of each task, injected by main.ts. This file decides only when and how often it runs. */
+/** The work of each task, injected by create-worker.ts. This file decides only when and how often it runs. */
 export interface TaskDependencies {
   log: Log;
   metrics: Pick<WorkerMetrics, "countSwept" | "recordSkippedHolds" | "countUsageCorrections">;
@@ -17,6 +17,8 @@ export interface TaskDependencies {
   deleteExpiredSignIns: (limit: number) => Promise<number>;
   makePartitions: (daysAhead: number) => Promise<number>;
   partitionDaysAhead: () => Promise<number>;
+  /** Drops the days of refusals and replays that are no longer listed. Returns how many. */
+  dropOldRequests: () => Promise<number>;
   /** Runs after the stored answers are pruned, because they refer to searches. */
   deleteOldTestSearches: (signal: AbortSignal) => Promise<number>;
   rollUpUsage: (signal: AbortSignal) => Promise<number>;
@@ -143,6 +145,8 @@ export function createTasks(dependencies: TaskDependencies): Tasks {
       const made = await dependencies.makePartitions(partitionDays);
       const days = await dependencies.partitionDaysAhead();
       if (made > 0) log.info({ made, days }, "created partitions");
+      const dropped = await dependencies.dropOldRequests();
+      if (dropped > 0) log.info({ dropped }, "dropped old days of refused requests");
       if (days < minPartitionDays) log.warn({ days }, "partitions are running out");
     },
 

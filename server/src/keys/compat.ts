@@ -1,21 +1,11 @@
 import { type Static, Type } from "typebox";
-import { ignorableGroups, ignorableParameters } from "../dialects/dialects.ts";
+import { type Compat, ignorableGroups, ignorableParameters } from "../dialects/dialects.ts";
 import { didYouMean, type Fault, fieldFault, listWords } from "../http/input/faults.ts";
 import { textPatterns } from "../http/input/text-patterns.ts";
 import { formatUsd, type Micros, parseUsd, priceMicros } from "../lib/money.ts";
 import { suggest } from "../lib/suggest.ts";
 
 // Settings of a key for the compatibility endpoints, whose clients cannot send our headers. They are stored as they were sent.
-
-/** The settings, as a search uses them. */
-export interface Compat {
-  /** Parameters that are ignored instead of refused. */
-  ignore: readonly string[];
-  /** A repeated search within this time is not charged again. */
-  repeatSeconds?: number;
-  /** The budget of every run that a client names. */
-  run?: { maxMicros: Micros; ttlSeconds: number };
-}
 
 const duration = (description: string) => Type.String({ pattern: textPatterns.duration, description });
 

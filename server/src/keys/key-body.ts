@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { type Static, Type } from "typebox";
-import { describeText, type Fault, fieldFault, invalidInput, listWords } from "../http/input/faults.ts";
+import { type Fault, fieldFault, invalidInput, listWords } from "../http/input/faults.ts";
+import { describeTime } from "../http/input/query-parameters.ts";
 import { textPatterns } from "../http/input/text-patterns.ts";
 import { parseUsd } from "../lib/money.ts";
 import { compatSchema, findCompatFaults } from "./compat.ts";
@@ -171,8 +172,13 @@ function readBudget(budget: Static<typeof keyChangesSchema>["budget"]): KeyField
 function findExpiryFault(text: string): string | undefined {
   const time = readTime(text);
   if (time > Date.now()) return undefined;
-  const received = Number.isNaN(time) ? describeText(text) : "is in the past";
+  const received = Number.isNaN(time) ? describeNoTime(text) : "is in the past";
   return `must be a time in the future with its zone, such as \`2030-01-31T12:00:00Z\`, but ${received}`;
+}
+
+function describeNoTime(text: string): string {
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  return isDay ? `is the date \`${text}\` without a time; append \`T00:00:00Z\` for midnight UTC` : describeTime(text);
 }
 
 function readTime(text: string): number {

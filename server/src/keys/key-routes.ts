@@ -1,4 +1,5 @@
 import pg from "pg";
+import type { Actor } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
 import { isFinal } from "../db/settle-batch.ts";
 import { fieldFault, invalidInput } from "../http/input/faults.ts";
@@ -27,7 +28,6 @@ import {
   type KeyFields,
   type KeyOutcome,
   type KeyWithBudget,
-  type Manager,
   readOwnKeys,
   revokeOwnKey,
   rotateOwnKey,
@@ -234,7 +234,7 @@ function checkGrantedScopes(own: readonly Scope[], granted: readonly Scope[]): v
 
 async function throwUnlessDone(
   tenant: Pool,
-  manager: Manager,
+  manager: Actor,
   outcome: KeyOutcome,
   changes: KeyFields = {},
 ): Promise<void> {
@@ -254,7 +254,7 @@ function toProblem(cause: unknown): never {
   if (isFinal(cause)) throw cause;
   throw new Problem("ledger_unavailable", {
     detail:
-      "The database did not respond in time. You were not charged, but the change may have been made. Check the wallet's keys before you retry.",
+      "The database did not respond in time. The change may have been made. Check the wallet's keys before you retry.",
     cause,
   });
 }

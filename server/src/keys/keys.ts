@@ -3,18 +3,17 @@ import { BlockList, isIPv4, isIPv6 } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { createLane } from "../db/lane.ts";
 import { type Queryable, withTimeout } from "../db/pool.ts";
+import type { Compat } from "../dialects/dialects.ts";
 import type { KeyGuessLimiter } from "../limits/key-guessing.ts";
 import { Problem, type ProblemOptions } from "../problems/problems.ts";
 import type { EndUserSettings } from "../wallet/wallet.ts";
-import { type Compat, type CompatBody, toCompat } from "./compat.ts";
+import { type CompatBody, toCompat } from "./compat.ts";
 import { describeInvalidKey } from "./describe-invalid-key.ts";
 import { type CachedKey, createKeyCache } from "./key-cache.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
 import { defaultScopes, hasScope, type Scope } from "./scopes.ts";
 
-export { nameCell } from "./cell.ts";
-export type { Compat } from "./compat.ts";
-export type { KeyMode, Pepper } from "./key-format.ts";
+export { type KeyMode, keyPattern, type Pepper } from "./key-format.ts";
 export { findKeys, type LeakedKey, revokeLeakedKeys } from "./leaked-keys.ts";
 export { findKeyWallet } from "./list-keys.ts";
 export { readOwnKeys } from "./manage-keys.ts";
@@ -35,15 +34,20 @@ export interface Principal {
 }
 
 export interface Keys {
-  /** Returns the principal of a key, or throws 401 or 403. The scope "any" accepts every key. */
-  authenticate(key: string, from: string, scope: Scope | "any"): Promise<Principal>;
+  /**
+   * Returns the principal of a key, or throws 401 or 403. The scope "any" accepts every key. `onFound` is called with the
+   * principal of a key that exists, before it is accepted or refused.
+   */
+  authenticate(key: string, from: string, scope: Scope | "any", onFound?: OnFound): Promise<Principal>;
   /**
    * Returns the principal of a connected app. `identity` is the app and its person; no caller can send it as a key. If no key
    * has its digest, `connect` creates one or throws.
    */
-  authenticateApp(identity: string, from: string, connect: ConnectApp): Promise<Principal>;
+  authenticateApp(identity: string, from: string, connect: ConnectApp, onFound?: OnFound): Promise<Principal>;
   close(): void;
 }
+
+export type OnFound = (found: Principal) => void;
 
 /** Creates the key of an app with this digest. */
 export type ConnectApp = (key: { pepperVersion: number; digest: Buffer }) => Promise<void>;
@@ -85,7 +89,7 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
   });
   const cache = createKeyCache<FoundKey>(() => readChangedKeys(db));
 
-  async function authenticate(key: string, from: string, scope: Scope | "any"): Promise<Principal> {
+  async function authenticate(key: string, from: string, scope: Scope | "any", onFound?: OnFound): Promise<Principal> {
     // Hashed, so that no key is held in memory. It is never stored, and costs a quarter of an HMAC.
     const name = hash("sha256", key, "base64");
     const identity = { name, digest: () => digestsOf(key)[0]?.toString("base64") ?? "" };
@@ -93,10 +97,10 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
     const found = readKeyMode(key) === undefined ? undefined : await findKey(key, name, from);
     if (!found) throw await countInvalid(key, from);
     if (!found.refusal) guessLimiter?.recordValid(identity);
-    return admit(found, from, scope);
+    return admit(found, { from, scope, onFound });
   }
 
-  async function authenticateApp(identity: string, from: string, connect: ConnectApp): Promise<Principal> {
+  const authenticateApp: Keys["authenticateApp"] = async (identity, from, connect, onFound) => {
     const found = await cache.find(hash("sha256", identity, "base64"), () =>
       inLookUpSlot(from, async () => {
         const known = await lookUp(identity);
@@ -109,15 +113,12 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
       }),
     );
     if (!found) throw new Error("the app was connected, but has no key");
-    return admit(found, from, "search");
-  }
+    return admit(found, { from, scope: "search", onFound });
+  };
 
-  function admit(found: FoundKey, from: string, scope: Scope | "any"): Principal {
-    if (found.refusal) throw new Problem(found.refusal);
-    if (found.allowedIps && !isListed(found.allowedIps, from)) {
-      throw new Problem("ip_not_allowed", { values: { ip: from } });
-    }
-    if (scope !== "any" && !hasScope(found.scopes, scope)) throw insufficientScope(scope, found.mode);
+  function admit(found: FoundKey, use: Use): Principal {
+    use.onFound?.(found);
+    checkUse(found, use);
     onUse?.(found.keyId);
     return found;
   }
@@ -154,6 +155,20 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
   }
 
   return { authenticate, authenticateApp, close: cache.close };
+}
+
+interface Use {
+  from: string;
+  scope: Scope | "any";
+  onFound: OnFound | undefined;
+}
+
+function checkUse(found: FoundKey, { from, scope }: Use): void {
+  if (found.refusal) throw new Problem(found.refusal);
+  if (found.allowedIps && !isListed(found.allowedIps, from)) {
+    throw new Problem("ip_not_allowed", { values: { ip: from } });
+  }
+  if (scope !== "any" && !hasScope(found.scopes, scope)) throw insufficientScope(scope, found.mode);
 }
 
 export interface NewKey {

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from "node:crypto";
-import { asTenant, callAsTenant } from "../db/as-tenant.ts";
+import { type Actor, asTenant, callAsTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
 import { type KeyBudget, readKeyBudgets } from "../wallet/wallet.ts";
 import type { CompatBody } from "./compat.ts";
@@ -8,12 +8,6 @@ import { type KeyView, listKeys } from "./list-keys.ts";
 
 // Key management by a management key or by a person in the console. The database checks permissions and applies each change
 // under the wallet lock.
-
-export interface Manager {
-  /** The id of the management key, or of the console session. */
-  keyId: string;
-  walletId: string;
-}
 
 export type KeyWithBudget = KeyView & { budget: KeyBudget | undefined };
 
@@ -71,7 +65,7 @@ export interface CreatedKey {
 
 export async function createOwnKey(
   tenant: Pool,
-  by: Manager,
+  by: Actor,
   { mode, pepper, fields }: { mode: KeyMode; pepper: Pepper; fields: KeyFields },
 ): Promise<CreatedKey> {
   const id = randomUUIDv7();
@@ -88,13 +82,13 @@ export async function createOwnKey(
   return { outcome, id, key };
 }
 
-export function changeOwnKey(tenant: Pool, by: Manager, id: string, changes: KeyFields): Promise<KeyOutcome> {
+export function changeOwnKey(tenant: Pool, by: Actor, id: string, changes: KeyFields): Promise<KeyOutcome> {
   return callAsTenant(tenant, by.walletId, "pb.change_own_key($2, $3, $4)", [by.keyId, id, JSON.stringify(changes)]);
 }
 
 export async function rotateOwnKey(
   tenant: Pool,
-  by: Manager,
+  by: Actor,
   old: { id: string; mode: KeyMode; graceSeconds: number; pepper: Pepper },
 ): Promise<CreatedKey> {
   const { pepper } = old;
@@ -113,10 +107,10 @@ export async function rotateOwnKey(
 }
 
 /** Once this returns "done", the key can no longer spend. Idempotent. */
-export function revokeOwnKey(tenant: Pool, by: Manager, id: string): Promise<KeyOutcome> {
+export function revokeOwnKey(tenant: Pool, by: Actor, id: string): Promise<KeyOutcome> {
   return callAsTenant(tenant, by.walletId, "pb.revoke_own_key($2, $3)", [by.keyId, id]);
 }
 
-function labelOwnAccount(tenant: Pool, { walletId }: Manager): Promise<string | null> {
+function labelOwnAccount(tenant: Pool, { walletId }: Actor): Promise<string | null> {
   return callAsTenant(tenant, walletId, "pb.label_own_account()", []);
 }

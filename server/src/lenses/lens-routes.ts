@@ -140,5 +140,5 @@ function pageUrl(text: string | undefined): string {
 function noSuchLens(requested: string, names: readonly string[]): Problem {
   const meant = suggest(requested, names);
   const advice = meant === undefined ? `The lenses are ${listWords(names, "and")}.` : `Did you mean \`${meant}\`?`;
-  return new Problem("not_found", { detail: `No lens has this name. You were not charged. ${advice}` });
+  return new Problem("not_found", { detail: `No lens has this name. ${advice}` });
 }

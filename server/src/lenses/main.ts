@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { Type } from "typebox";
 import { Check } from "typebox/value";
 import { parseOptions, print, printError, UsageError } from "../admin/command.ts";
-import { formatTable } from "../admin/format-table.ts";
 import { readConfig } from "../config/config.ts";
+import { formatTable } from "../lib/format-table.ts";
+import { adapters } from "../providers/providers.ts";
 import { comparePage, explainPage, type RankedResult, type SavedPage } from "./compare-pages.ts";
 import { readLenses } from "./lenses.ts";
 import { diffRegistries, listSources, makeRegistry, parseLists } from "./make-registries.ts";
@@ -125,7 +126,7 @@ function lensesOf(folder: string) {
 }
 
 function ownFolder(): string {
-  return readConfig(["lenses"]).lenses;
+  return readConfig(adapters, ["lenses"]).lenses;
 }
 
 const pageSchema = Type.Object({

@@ -15,15 +15,17 @@ export interface LimitedKey {
   kind?: LimitKind;
   keyId: string;
   searchesPerSecond: number;
-  searchesInFlight: number;
+  /** Default: no limit. */
+  searchesInFlight?: number;
 }
 
-type LimitKind = "key" | "wallet" | "test" | "management" | "network";
+type LimitKind = "key" | "wallet" | "test" | "test_requests" | "management" | "network";
 
 const limitNames: Record<LimitKind, { rate: LimitName; inFlight: LimitName }> = {
   key: { rate: "key_rate", inFlight: "key_in_flight" },
   wallet: { rate: "wallet_rate", inFlight: "wallet_in_flight" },
   test: { rate: "wallet_test_rate", inFlight: "wallet_test_in_flight" },
+  test_requests: { rate: "wallet_test_requests", inFlight: "wallet_test_in_flight" },
   management: { rate: "wallet_management_rate", inFlight: "wallet_management_in_flight" },
   network: { rate: "network_rate", inFlight: "network_in_flight" },
 };
@@ -61,7 +63,7 @@ export function createRequestLimits(options: RequestLimitsOptions): AcquireSlot 
   }
 
   return async function acquireSlot(key) {
-    const { kind = "key", searchesPerSecond, searchesInFlight } = key;
+    const { kind = "key", searchesPerSecond, searchesInFlight = Infinity } = key;
     const names = limitNames[kind];
     const policy = `"${kind}";q=${searchesPerSecond};w=1`;
     const [rate, release] = await Promise.all([

@@ -119,7 +119,7 @@ async function getBalance(input: Arguments, call: ToolCall): Promise<CallToolRes
     const structuredContent = { balance, price, key_budgets: serializeKeyBudgets(budgets) };
     return { content: [{ type: "text", text }], structuredContent };
   } catch (error) {
-    return failure(error, call, ({ detail }) => `Could not read the balance. You were not charged. ${detail}`);
+    return failure(error, call, (problem) => `Could not read the balance. ${problem.detailWithoutCharge}`);
   }
 }
 

@@ -35,7 +35,10 @@ export interface McpDependencies {
   allowedHosts: readonly string[];
   /** The schema of a search, which the arguments of web_search extend. */
   searchBody: TObject;
-  authenticate: (request: FastifyRequest) => Promise<Principal>;
+  /** `onFound` is called with the owner of a key that exists, before it is refused or accepted. */
+  authenticate: (request: FastifyRequest, onFound: (caller: Principal) => void) => Promise<Principal>;
+  /** Records a request that was refused before its message was known, because it could have been a search. */
+  recordRefusal: (request: FastifyRequest, caller: Principal, error: unknown) => void;
   /** Occupies a slot of the wallet while its request is read. */
   enter: (caller: Principal) => () => void;
   /** Applies the limits of management requests. */
@@ -64,6 +67,7 @@ export function mcpRoutes(dependencies: McpDependencies): Route[] {
     {
       method: "POST",
       path: "/mcp",
+      isSearch: true,
       scope: "search",
       // Not part of the REST API: clients discover it with the protocol itself.
       operationId: "",
@@ -90,10 +94,7 @@ interface Message {
 
 async function handleMessage(context: Context, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   checkHost(request, context.allowedHosts);
-  const caller = await context.authenticate(request);
-  occupySlot(request, context.enter(caller));
-  const message = parseMessage(await readBody(request.raw));
-  leaveSlot(request);
+  const { caller, message } = await receiveMessage(context, request);
   // A search applies its own limits.
   if (!isSearch(message)) await context.limitRequest(caller, reply);
 
@@ -104,6 +105,23 @@ async function handleMessage(context: Context, request: FastifyRequest, reply: F
   // The session has no state. It identifies the client in cancellations, which this revision sends as separate requests.
   if (message.method === "initialize" && exchange.response.ok) reply.header("mcp-session-id", randomUUID());
   return sendResponse(exchange, reply);
+}
+
+async function receiveMessage(
+  { authenticate, enter, recordRefusal }: Context,
+  request: FastifyRequest,
+): Promise<{ caller: Principal; message: Message }> {
+  let found: Principal | undefined;
+  try {
+    const caller = await authenticate(request, (owner) => void (found = owner));
+    occupySlot(request, enter(caller));
+    const message = parseMessage(await readBody(request.raw));
+    leaveSlot(request);
+    return { caller, message };
+  } catch (error) {
+    if (found) recordRefusal(request, found, error);
+    throw error;
+  }
 }
 
 /** A page in the user's browser must not reach this server: directly by its Origin, or by DNS rebinding by its Host. */

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
 import { publicProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
-import type { ConnectApp, Keys, Principal } from "../keys/keys.ts";
+import type { ConnectApp, Keys, OnFound, Principal } from "../keys/keys.ts";
 import { Problem } from "../problems/problems.ts";
 import { type AccessToken, createTokenVerifier, invalidToken, type VerifierOptions } from "./verify-access-token.ts";
 
@@ -26,7 +26,7 @@ export interface OauthDependencies {
 
 export interface Oauth {
   /** Throws 401, 403 or 503. */
-  authenticate(token: string, from: string): Promise<Principal>;
+  authenticate(token: string, from: string, onFound?: OnFound): Promise<Principal>;
   /** Adds the address of the metadata to a 401, with which clients find the provider. */
   addMetadata(error: unknown): void;
   routes: Route[];
@@ -48,11 +48,11 @@ export function createOauth(dependencies: OauthDependencies): Oauth {
   }
 
   return {
-    async authenticate(token, from) {
+    async authenticate(token, from, onFound) {
       const app = await verify(token, from);
       const identity = JSON.stringify(["oauth", app.issuer, app.subject, app.clientId]);
       const connect: ConnectApp = (key) => connectApp(people, app, key, `${publicUrl}/console/apps`);
-      return keys.authenticateApp(identity, from, connect).catch((error: unknown) => {
+      return keys.authenticateApp(identity, from, connect, onFound).catch((error: unknown) => {
         throw isRevoked(error) ? disconnected() : error;
       });
     },

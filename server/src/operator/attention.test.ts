@@ -109,10 +109,10 @@ test("reports an OpenID Connect provider that does not respond", () => {
   ]);
 });
 
-test("reports failing searches, long queues and missing servers of all servers together", () => {
+test("reports failing requests, long queues and missing servers of all servers together", () => {
   const quiet: ServerState = {
     host: "a",
-    recent: { searches: 100, own_errors: 0, upstream_errors: 0 },
+    recent: { attempts: 100, own_errors: 0, upstream_errors: 0 },
     ledger_waiting: 0,
     clock_offset_s: 5,
   };
@@ -123,18 +123,18 @@ test("reports failing searches, long queues and missing servers of all servers t
       servers: { reporting: [quiet, { ...quiet, host: "b", ...changes }], expected },
       database: undefined,
     }).map(({ severity, title, runbook }) => `${severity}: ${title}: ${runbook.replace("/docs/runbooks/", "")}`);
-  const recent = (searches: number, own: number, upstream: number): Partial<ServerState> => ({
-    recent: { searches, own_errors: own, upstream_errors: upstream },
+  const recent = (attempts: number, own: number, upstream: number): Partial<ServerState> => ({
+    recent: { attempts, own_errors: own, upstream_errors: upstream },
   });
   assert.deepEqual(describeServers({ ledger_waiting: 500 }), []);
   assert.deepEqual(describeServers(recent(100, 4, 0)), [], "too few errors");
   assert.deepEqual(describeServers(recent(300, 5, 0)), [], "5 of 400 are 1.25 %");
   assert.deepEqual(describeServers(recent(200, 5, 0)), [
-    "page: 5 of 300 searches failed in the last minute because of our own service: own-availability",
+    "page: 5 of 300 requests failed in the last minute because of our own service: own-availability",
   ]);
   assert.deepEqual(describeServers(recent(100, 0, 14)), [], "14 of 200 are 7 %");
   assert.deepEqual(describeServers(recent(100, 0, 15)), [
-    "page: 15 of 200 searches failed in the last minute, including upstream failures: end-to-end-availability",
+    "page: 15 of 200 requests failed in the last minute, including upstream failures: end-to-end-availability",
   ]);
   for (const [offset, line] of [
     [5.1, "ticket: The clock of b is 5 s ahead of the database's: clock-offset"],

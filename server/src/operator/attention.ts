@@ -35,10 +35,10 @@ export interface AttentionInput {
   database: DatabaseState | "unavailable" | undefined;
 }
 
-/** Live searches of the last minute, without errors of the caller. */
 export interface ServerState {
   host: string;
-  recent: { searches: number; own_errors: number; upstream_errors: number };
+  /** Of the last minute. Attempts are live requests without errors of the caller. */
+  recent: { attempts: number; own_errors: number; upstream_errors: number };
   ledger_waiting: number;
   /** Ahead of the database if positive. */
   clock_offset_s: number;
@@ -103,13 +103,13 @@ function serverItems({
   reporting: readonly ServerState[];
   expected: number;
 }): AttentionItem[] {
-  const total = (name: "searches" | "own_errors" | "upstream_errors"): number =>
+  const total = (name: "attempts" | "own_errors" | "upstream_errors"): number =>
     reporting.reduce((sum, { recent }) => sum + recent[name], 0);
-  const [searches, own, all] = [total("searches"), total("own_errors"), total("own_errors") + total("upstream_errors")];
-  const failed = (errors: number): string => `${errors} of ${plural(searches, "search", "searches")} failed`;
+  const [attempts, own, all] = [total("attempts"), total("own_errors"), total("own_errors") + total("upstream_errors")];
+  const failed = (errors: number): string => `${errors} of ${plural(attempts, "request")} failed`;
   return [
     own >= minErrors &&
-      own > maxOwnErrorRate * searches &&
+      own > maxOwnErrorRate * attempts &&
       item(
         "page",
         `${failed(own)} in the last minute because of our own service`,
@@ -117,7 +117,7 @@ function serverItems({
         "own-availability",
       ),
     all >= minErrors &&
-      all > maxErrorRate * searches &&
+      all > maxErrorRate * attempts &&
       item(
         "page",
         `${failed(all)} in the last minute, including upstream failures`,

@@ -293,8 +293,8 @@ async function listAudit(db: Pool, request: FastifyRequest) {
   return { lines: rows.map(serializeLine), next_cursor: nextCursor };
 }
 
-function serializeLine({ at, operator, act, walletId, target, reason, outcome, details }: AuditLine) {
-  return { at: at.toISOString(), operator, act, wallet_id: walletId, target, reason, outcome, details };
+function serializeLine({ number, at, accountId, walletId, ...line }: AuditLine) {
+  return { number: Number(number), at: at.toISOString(), account_id: accountId, wallet_id: walletId, ...line };
 }
 
 function readId(request: FastifyRequest): string {

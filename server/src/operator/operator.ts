@@ -1,38 +1,15 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { Queryable } from "../db/pool.ts";
 import { queryFenced } from "../db/query-fenced.ts";
-import type { Micros } from "../lib/money.ts";
+import type { Act } from "../db/record-act.ts";
 import type { RefundOutcome } from "../wallet/wallet.ts";
 
+export type { AttentionItem } from "./attention.ts";
 export { type AuditLine, readAudit, readAuditSince } from "./read-audit.ts";
 export { readHealth } from "./read-health.ts";
 
-// Operator actions. Each is one SQL function that also writes the audit log in the same transaction, so no action goes
-// unlogged, whichever client runs it.
-
-/** Both fields are kept permanently in the audit log. */
-export interface Act {
-  operator: string;
-  reason: string;
-}
-
-/** Writes the audit log entry of an action with several statements, in the caller's transaction. */
-export async function recordAct(
-  db: Queryable,
-  { operator, reason }: Act,
-  entry: { act: string; walletId?: string | undefined; target: string; outcome: string; amount?: Micros },
-): Promise<void> {
-  const details = entry.amount === undefined ? {} : { amount_micros: Number(entry.amount) };
-  await db.query("select pb.record_audit($1, $2, $3, $4, $5, $6, $7)", [
-    operator,
-    entry.act,
-    entry.walletId ?? null,
-    entry.target,
-    reason,
-    entry.outcome,
-    JSON.stringify(details),
-  ]);
-}
+// Operator actions. Each is one SQL function that also writes the list of changes, so no action goes unrecorded, whichever
+// client runs it.
 
 /** Refunds a captured search, at most once. */
 export async function refund(db: Queryable, act: Act, searchId: string): Promise<RefundOutcome> {

@@ -5,14 +5,18 @@ export interface AuditLine {
   at: Date;
   operator: string;
   act: string;
+  /** The id of what was changed. */
+  subject: string;
+  accountId: string | null;
   walletId: string | null;
-  target: string;
   reason: string;
   outcome: string;
-  details: Record<string, unknown>;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
 }
 
-const columns = `number, at, operator, act, wallet_id as "walletId", target, reason, outcome, details`;
+const columns = `number, at, operator, act, subject, account_id as "accountId", wallet_id as "walletId", reason, outcome,
+  before, after`;
 
 /** Newest first. */
 export async function readAudit(

@@ -75,7 +75,7 @@ export function autoTopUpRoutes(dependencies: TopUpRouteDependencies): Route[] {
       answer: answerSchema,
       problems: ["payments_not_configured", ...bodyProblems, ...managementProblems],
       async handle(request, reply) {
-        const { walletId } = await dependencies.guard(request, reply, "wallet:write");
+        const by = await dependencies.guard(request, reply, "wallet:write");
         if (!dependencies.processor) throw new Problem("payments_not_configured");
         const settings = await readSettings(request.raw);
         const faults: Fault[] = [];
@@ -87,8 +87,8 @@ export function autoTopUpRoutes(dependencies: TopUpRouteDependencies): Route[] {
         if (dayCap > monthCap) faults.push(outOfRange("daily_cap", "must not be more than `monthly_cap`"));
         if (faults.length > 0) throw invalidInput(faults);
         const limits = { threshold, amount: topUpAmount, dayCap, monthCap };
-        await setAutoTopUp(dependencies.tenant, walletId, limits).catch(unavailable);
-        return respond(walletId);
+        await setAutoTopUp(dependencies.tenant, by, limits).catch(unavailable);
+        return respond(by.walletId);
       },
     },
     {
@@ -102,10 +102,10 @@ export function autoTopUpRoutes(dependencies: TopUpRouteDependencies): Route[] {
       answer: answerSchema,
       problems: ["payment_processor_unavailable", ...managementProblems],
       async handle(request, reply) {
-        const { walletId } = await dependencies.guard(request, reply, "wallet:write");
-        const { customerId } = await deleteAutoTopUp(dependencies.tenant, walletId).catch(unavailable);
+        const by = await dependencies.guard(request, reply, "wallet:write");
+        const { customerId } = await deleteAutoTopUp(dependencies.tenant, by).catch(unavailable);
         if (customerId !== null) await dependencies.processor?.detachCards(customerId).catch(processorProblem);
-        return respond(walletId);
+        return respond(by.walletId);
       },
     },
   ];

@@ -192,7 +192,7 @@ function readRoute(dependencies: TopUpRouteDependencies): Route {
 const topUpResource: Resource = { name: "top-up", list: "GET /v1/wallet/top-ups" };
 
 const reusedDetail =
-  "This Idempotency-Key was used for a top-up with a different body. You were not charged. Use a new key for a new top-up.";
+  "This Idempotency-Key was used for a top-up with a different body. No top-up was started. Use a new key for a new top-up.";
 
 /** Runs outside a transaction, because the processor may be slow. If interrupted, a retry with the same key resumes here. */
 async function openCheckout(

@@ -12,15 +12,13 @@ export const configurationProblems = {
   payments_not_configured: {
     status: 503,
     title: "Payments not configured",
-    detail:
-      "The operator has not configured payments. You were not charged. Ask the operator to add money to the wallet.",
+    detail: "The operator has not configured payments. Ask the operator to add money to the wallet.",
     page: "For operators: set PENNYBLACK_STRIPE_SECRET_KEY and PENNYBLACK_PAYMENTS_DATABASE_URL for the server and the worker, set PENNYBLACK_STRIPE_WEBHOOK_SECRET for the server, and send Stripe's webhooks to /v1/payments/stripe/webhook. Until then, record invoices and promotions with `npm run admin -- credit`.",
   },
   receipts_not_configured: {
     status: 503,
     title: "Receipts not configured",
-    detail:
-      "The operator has not configured a key that signs receipts. You were not charged. Ask the operator to configure one.",
+    detail: "The operator has not configured a key that signs receipts. Ask the operator to configure one.",
     page: "For operators: set PENNYBLACK_SIGNING_KEYS for the server and the worker (`openssl rand -base64 32`).",
   },
 } as const satisfies Record<string, ProblemRow>;

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { resolveReferences } from "../api-docs/resolve-references.ts";
-import { exampleProblem, Problem, problemCodes, problemRow } from "./problems.ts";
+import { consoleProblems } from "./console-problems.ts";
+import { exampleProblem, Problem, type ProblemCode, problemCodes, problemRow } from "./problems.ts";
 
 const readText = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
 
@@ -23,10 +24,16 @@ test("every detail is complete: its placeholders have values, and it has at most
   }
 });
 
-test("every problem that a caller can get states that nothing was charged or changed", () => {
+test("every problem of a search states that nothing was charged, and no other problem does", () => {
+  const others: ProblemCode[] = [
+    ...(["not_found", "method_not_allowed", "key_limit_reached", "key_not_active"] as const),
+    ...(["payments_not_configured", "payment_processor_unavailable", "receipts_not_configured"] as const),
+    ...(Object.keys(consoleProblems) as ProblemCode[]),
+  ];
   for (const code of problemCodes) {
-    const { detail } = exampleProblem(code);
-    assert.match(detail, /not charged|[Nn]o changes were made|No key was created/, code);
+    const { detail, detailWithoutCharge } = exampleProblem(code);
+    assert.equal(/ You were not charged(?:\.| for this request\.)/.test(detail), !others.includes(code), code);
+    if (code !== "idempotency_in_progress") assert.doesNotMatch(detailWithoutCharge, /charged/, code);
   }
 });
 

@@ -4,8 +4,9 @@ import { oauthProblems } from "./oauth-problems.ts";
 import type { ProblemRow } from "./problem-row.ts";
 
 // Every error the API returns, and the only source of their documentation: the pages under /problems and docs/problems,
-// the error responses in openapi.json, and the tests. `detail` states what happened, that the caller was not charged,
-// and what to do next. A `{name}` in it is replaced by the member or value of that name.
+// the error responses in openapi.json, and the tests. `detail` states what happened, that the caller was not charged
+// (left out of responses to requests that are not searches), and what to do next. A `{name}` in it is replaced by the member
+// or value of that name.
 
 const exampleJsonFault =
   "The request body is not valid JSON at line 1, column 2: strings and field names need double quotes";
@@ -91,7 +92,7 @@ export const problems = {
     status: 402,
     title: "Insufficient balance",
     detail:
-      "The wallet balance ({balance} USD) is below the price of a search ({price} USD). You were not charged. Top up at `top_up.url`, then retry.",
+      "The wallet balance ({balance} USD) is below the price of a search ({price} USD). You were not charged. Top up at {top_up_url} and retry.",
     page: 'A search costs 0.01 USD, paid from a prepaid wallet, and the wallet has less than that. `balance`, `price` and `owed` are decimal strings in USD. If a payment was refunded or disputed after it was spent, the wallet owes the amount in `owed`; money that is added or released pays that first, and `top_up.minimum` covers it. The wallet\'s owner adds money at `top_up.url`, which is also in the `Link` header with `rel="payment"`. If the operator has not set up payments, that URL is this page, and the operator adds money with `npm run admin -- wallet top-up`. A retry fails until money is added.',
     members: {
       balance: "0.00",
@@ -100,6 +101,7 @@ export const problems = {
       owed: "0.00",
       top_up: { url: "https://pennyblack.example/top-up", minimum: "0.01", instructions: "Open the URL to add money." },
     },
+    values: { top_up_url: "https://pennyblack.example/top-up" },
     occurrenceHeaders: { link: '<https://pennyblack.example/top-up>; rel="payment"' },
   },
   balance_reserved: {
@@ -164,13 +166,13 @@ export const problems = {
     status: 404,
     title: "Not found",
     detail:
-      "Nothing exists at this path. You were not charged. To search, send `POST /v1/search`; paths are lower-case and have no trailing slash.",
+      "Nothing exists at this path. To search, send `POST /v1/search`; paths are lower-case and have no trailing slash.",
     page: "The path does not exist, or it names a resource that is not yours. The response to an unknown id is the same in both cases. If the path resembles one that exists, `detail` suggests it.",
   },
   method_not_allowed: {
     status: 405,
     title: "Method not allowed",
-    detail: "This path does not support {method}. You were not charged. Use {allowed}.",
+    detail: "This path does not support {method}. Use {allowed}.",
     values: { method: "GET", allowed: "`POST`" },
     page: "The `Allow` header lists the methods this path supports. A search is a POST.",
     occurrenceHeaders: { allow: "POST" },
@@ -310,7 +312,7 @@ export const problems = {
     title: "Payment processor unavailable",
     retryable: true,
     detail:
-      "The payment processor did not return a usable response. You were not charged. Retry with the same Idempotency-Key.",
+      "The payment processor did not return a usable response. No money was added. Retry with the same Idempotency-Key.",
     page: "The payment processor could not be reached or its response could not be used. A top-up that was already started stays pending: a retry with the same Idempotency-Key continues it and never starts a second one. Money paid in the meantime is credited once, when the processor reports it.",
     retryAfterSeconds: 5,
   },
@@ -350,7 +352,7 @@ export const problems = {
     retryable: true,
     detail:
       "The search provider did not respond within the server's deadline. You were not charged. Retry after the number of seconds in `Retry-After`; do not answer from memory.",
-    page: "The search was cancelled and its hold released. `deadline_set_by` is `server` if no upstream responded within our 10 seconds, and `caller` if the number of seconds in your `Prefer: wait=N` passed first. In the second case, send a larger number or omit the header.",
+    page: "The search was cancelled and its hold released. `deadline_set_by` is `server` if no upstream responded within our 10 seconds, and `caller` if the number of seconds in your `Prefer: wait=N` passed first. In the second case `retryable` is false: send a larger number or omit the header.",
     members: { deadline_set_by: "server" },
     occurrenceHeaders: { "proxy-status": "search; error=http_response_timeout" },
     retryAfterSeconds: 2,
@@ -404,6 +406,11 @@ export class Problem extends Error {
     this.retryAfterSeconds = this.retryable ? (options.retryAfterSeconds ?? row.retryAfterSeconds) : undefined;
     this.members = options.members ?? {};
     this.headers = { ...row.headers, ...options.headers };
+  }
+
+  /** For requests that are not searches: only a search can be charged. */
+  get detailWithoutCharge(): string {
+    return this.detail.replace(" You were not charged.", "");
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cleanResults } from "../search/clean-results.ts";
 import type { Category } from "./provider.ts";
 import { parseTestQuery, queryTestUpstream } from "./test-provider.ts";
 
@@ -39,7 +40,11 @@ test("only a single word that starts with test: is a test query", () => {
 });
 
 test("parses every test query and passes unknown ones on as a problem code", () => {
-  assert.deepEqual(parseTestQuery("test:empty"), { kind: "empty" });
+  assert.deepEqual(parseTestQuery("test:empty"), { kind: "hits", results: { count: 0 } });
+  assert.deepEqual(parseTestQuery("test:results=20"), { kind: "hits", results: { count: 20 } });
+  for (const text of ["long", "unicode", "injection"]) {
+    assert.deepEqual(parseTestQuery(`test:${text}`), { kind: "hits", results: { text } });
+  }
   assert.deepEqual(parseTestQuery("test:slow=0"), { kind: "slow", ms: 0 });
   assert.deepEqual(parseTestQuery("test:slow=10000"), { kind: "slow", ms: 10_000 });
   assert.deepEqual(parseTestQuery("test:upstream_503"), { kind: "upstream", reason: "status", upstreamStatus: 503 });
@@ -51,7 +56,9 @@ test("parses every test query and passes unknown ones on as a problem code", () 
   assert.deepEqual(parseTestQuery("test:upstream_timeout"), { kind: "upstream", reason: "timeout" });
   assert.deepEqual(parseTestQuery("test:upstream_unreachable"), { kind: "upstream", reason: "unreachable" });
   assert.deepEqual(parseTestQuery("test:upstream_invalid_response"), { kind: "upstream", reason: "invalid_response" });
-  for (const code of "insufficient_balance slow=10001 slow=-1 slow=1e3 upstream_302 upstream_600 Empty".split(" ")) {
+  for (const code of "insufficient_balance results=21 results=-1 slow=10001 slow=-1 slow=1e3 upstream_302 upstream_600 Empty".split(
+    " ",
+  )) {
     assert.deepEqual(parseTestQuery(`test:${code}`), { kind: "problem", code });
   }
 });
@@ -92,6 +99,43 @@ test("a slow answer respects the deadline and an abort", async () => {
   const unwanted = await pending;
   assert.ok(!unwanted.ok);
   assert.equal(unwanted.reason, "aborted");
+});
+
+test("returns the requested number of results, at most n", async () => {
+  assert.equal((await hitsFor("test:results=3")).length, 3);
+  assert.equal((await hitsFor("test:results=0")).length, 0);
+  assert.equal((await hitsFor("test:results=20", 5)).length, 5);
+});
+
+test("results of test:long have the longest texts that the API returns, and a different URL each", async () => {
+  const results = cleanResults(await hitsFor("test:long"));
+  assert.equal(new Set(results.map(({ url }) => url)).size, 20);
+  for (const { title, url, snippet } of results)
+    assert.deepEqual([title.length, url.length, snippet.length], [300, 2_048, 1_000]);
+});
+
+test("results of test:unicode and test:injection survive the cleaning, which removes only what browsers would run", async () => {
+  const scripts = cleanResults(await hitsFor("test:unicode"));
+  const text = scripts.map(({ title }) => title).join();
+  for (const script of [
+    /\p{Script=Han}/u,
+    /\p{Script=Arabic}/u,
+    /\p{Script=Hebrew}/u,
+    /[\u{10000}-\u{10ffff}]/u,
+    /\p{M}/u,
+  ])
+    assert.match(text, script);
+  const attacks = cleanResults(await hitsFor("test:injection", 7));
+  const attack = attacks.map(({ title, snippet }) => `${title} ${snippet}`).join("\n");
+  for (const expected of [
+    "Ignore all previous instructions",
+    "</search_results>",
+    "&lt;img src=x",
+    "javascript:alert",
+    "=HYPERLINK",
+  ])
+    assert.ok(attack.includes(expected), `${expected}\n${attack}`);
+  assert.ok(!attack.includes("<script") && !attack.includes("\u001b"), attack);
 });
 
 test("never returns results for a query that the search flow should have answered", async () => {

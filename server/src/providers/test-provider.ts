@@ -1,10 +1,10 @@
 // The upstream of `pb_test_` keys. It makes no network calls, and the same search always returns the same results, so that
-// callers can test against it. Queries that start with `test:` simulate failures.
+// callers can test against it. Queries that start with `test:` simulate failures and unusual results.
 
-import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import type { FailureReason, Hit, QueryOptions, UpstreamAnswer, UpstreamFailure, UpstreamSearch } from "./provider.ts";
+import type { FailureReason, QueryOptions, UpstreamAnswer, UpstreamFailure, UpstreamSearch } from "./provider.ts";
 import { reasonForStatus } from "./reason-for-status.ts";
+import { generateHits, type TestResults, testTexts } from "./test-results.ts";
 
 const name = "test";
 
@@ -14,9 +14,7 @@ export async function queryTestUpstream(search: UpstreamSearch, options: QueryOp
   const testQuery = parseTestQuery(search.query);
   switch (testQuery.kind) {
     case "hits":
-      return { ok: true, provider: name, hits: generateHits(search), tookMs: 0 };
-    case "empty":
-      return { ok: true, provider: name, hits: [], tookMs: 0 };
+      return { ok: true, provider: name, hits: generateHits(search, testQuery.results), tookMs: 0 };
     case "slow":
       return answerSlowly(search, testQuery.ms, options);
     case "upstream":
@@ -28,8 +26,7 @@ export async function queryTestUpstream(search: UpstreamSearch, options: QueryOp
 }
 
 export type TestQuery =
-  | { kind: "hits" }
-  | { kind: "empty" }
+  | { kind: "hits"; results?: TestResults }
   | { kind: "slow"; ms: number }
   | { kind: "upstream"; reason: FailureReason; upstreamStatus?: number }
   /** A problem code for the search flow to answer with, or an unknown word. */
@@ -39,7 +36,11 @@ export type TestQuery =
 export function parseTestQuery(query: string): TestQuery {
   const word = /^test:(\S+)$/.exec(query)?.[1];
   if (word === undefined) return { kind: "hits" };
-  if (word === "empty") return { kind: "empty" };
+  if (word === "empty") return { kind: "hits", results: { count: 0 } };
+  const text = testTexts.find((each) => each === word);
+  if (text !== undefined) return { kind: "hits", results: { text } };
+  const count = /^results=(\d{1,2})$/.exec(word)?.[1];
+  if (count !== undefined && Number(count) <= maxResults) return { kind: "hits", results: { count: Number(count) } };
 
   const ms = /^slow=(\d{1,5})$/.exec(word)?.[1];
   if (ms !== undefined && Number(ms) <= maxDelayMs) return { kind: "slow", ms: Number(ms) };
@@ -53,6 +54,10 @@ export function parseTestQuery(query: string): TestQuery {
   return reason === undefined ? { kind: "problem", code: word } : { kind: "upstream", reason };
 }
 
+/** Suggested for an unknown one. */
+export const testQueryWords = ["empty", "results=5", "slow=4000", ...testTexts];
+
+const maxResults = 20;
 const maxDelayMs = 10_000;
 
 const failuresWithoutStatus = new Map<string, FailureReason>([
@@ -76,28 +81,4 @@ async function answerSlowly(
 
 function failure(reason: FailureReason, tookMs: number): UpstreamFailure {
   return { ok: false, provider: name, reason, tookMs };
-}
-
-// Reserved by RFC 2606 and RFC 6761, so that no made-up result links to a real site.
-const hosts = ["example.com", "www.example.org", "docs.example.net", "library.example", "news.example"];
-const kinds = ["Guide", "Reference", "Overview", "Questions and answers", "Case study"];
-
-function generateHits({ query, n, category }: UpstreamSearch): Hit[] {
-  const subject = category === undefined ? query : `${query} (${category})`;
-  return Array.from({ length: n }, (_, index) => {
-    const digest = createHash("sha256")
-      .update(JSON.stringify([query, category, index]))
-      .digest();
-    const host = pick(hosts, digest.readUInt8(0));
-    const kind = pick(kinds, digest.readUInt8(1));
-    return {
-      title: `${kind}: ${subject}`,
-      url: `https://${host}/${category ?? "general"}/${digest.toString("hex", 2, 10)}`,
-      snippet: `${kind} number ${index + 1} on ${subject}. This result was made up for a test key.`,
-    };
-  });
-}
-
-function pick(choices: readonly string[], byte: number): string {
-  return choices[byte % choices.length] ?? "";
 }

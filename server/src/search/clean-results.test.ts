@@ -89,6 +89,16 @@ test("cleans only the start of a text that is far longer than what is returned",
   assert.equal(cleanTitle(`${"x ".repeat(299)}y\u{1f600}`), `${"x ".repeat(149)}x`);
 });
 
+test("shows no half of a tag, an entity or a character where a long text is cut", () => {
+  // A text is cut after 600 characters: 190 tags and 30 more.
+  const cutAfter = (end: string): string => `${"<b>".repeat(190)}${end.padStart(30, ".")}`;
+  for (const half of ["<span class", "</spa", "<!-- no", "&am", "&#x1f60", "&", "&lt;img src=x"])
+    assert.match(cleanTitle(`${cutAfter(`Title ${half}`)}x>`), /^\.+Title$/, half);
+  assert.match(cleanTitle(cutAfter("Title\u{1f600}").replace("<b>", "<br>")), /^\.+Title$/);
+  assert.match(cleanTitle(`${cutAfter("a <")} b, c > d`), /^\.+a <$/);
+  assert.match(cleanTitle(cutAfter("Q &")), /^\.+Q &$/, "not cut");
+});
+
 test("encodes or removes hidden characters in URLs", () => {
   assert.equal(cleanUrl("https://example.org/\u202Egnp.exe"), "https://example.org/%E2%80%AEgnp.exe");
   assert.equal(cleanUrl("https://ex\u200Bample.org/"), "https://example.org/");

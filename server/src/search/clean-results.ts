@@ -55,18 +55,23 @@ const maxMarkup = 2;
 
 /** The order matters: an entity can encode a hidden character, and a hidden character can split a tag name. */
 function cleanText(whole: string, maxLength: number): string {
-  const raw = whole.slice(0, maxMarkup * maxLength);
+  const isCut = whole.length > maxMarkup * maxLength;
+  const raw = isCut ? whole.slice(0, maxMarkup * maxLength).replace(unfinishedEntity, "") : whole;
   // Most text needs none of these steps, and testing is far cheaper than replacing.
   const decoded = raw.includes("&") ? decodeHTMLStrict(raw) : raw;
   const isPrintableAscii = !beyondPrintableAscii.test(decoded);
   const visible = isPrintableAscii ? decoded : decoded.replace(hiddenCharacters, "");
-  const stripped = visible.includes("<") ? stripTags(visible) : visible;
+  const stripped = visible.includes("<") ? stripTags(isCut ? visible.replace(unfinishedTag, "") : visible) : visible;
   const hasLooseSpace = isPrintableAscii ? hasLooseBlank(stripped) : looseSpace.test(stripped);
   const text = hasLooseSpace ? stripped.replace(/\s+/g, " ").trim() : stripped;
   const start = truncate(text, maxLength);
   // Twice, because truncation can turn `<bold` into `<b`.
   return fit(fit(start, maxLength), maxLength);
 }
+
+// At the end of a text that was cut, half an entity or tag would be shown as text. Half a surrogate pair is a hidden character.
+const unfinishedEntity = /&#?[A-Za-z0-9]*$/;
+const unfinishedTag = /<[A-Za-z/!][^<>]*$/;
 
 const beyondPrintableAscii = /[^ -~]/;
 const looseSpace = /^\s|\s$|\s\s|[^\S ]/;
@@ -96,42 +101,40 @@ function truncate(text: string, maxLength: number): string {
 
 /** Removes comments and tags of HTML elements only: `vector<int>` is text. */
 function stripTags(text: string): string {
-  return text.replace(tags, (tag, name?: string) => {
-    if (name === undefined) return " ";
-    if (!spellings.has(name)) return tag;
-    return inlineElements.has(name.toLowerCase()) ? "" : " ";
-  });
+  return text.replace(blockTags, " ").replace(inlineTags, "");
 }
 
 /** A space after the `<` makes a tag text. Repeating the removal until nothing changes could take too long. */
 function escapeTags(text: string): string {
-  return text.replace(remainingTags, (start, name?: string) =>
-    name === undefined || elements.has(name.toLowerCase()) ? "< " : start,
-  );
+  return text.replace(remainingTags, "< ");
 }
 
 // Removed without a space: `un<b>believ</b>able` is one word.
-const inlineElements = new Set(
-  `a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt ruby s samp small span
-  strike strong sub sup time tt u var wbr`.split(/\s+/),
-);
+const inlineElements =
+  `a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt ruby s
+  samp small span strike strong sub sup time tt u var wbr`.split(/\s+/);
 
-const elements = new Set([
-  ...inlineElements,
-  ...`address applet area article aside audio base basefont blink blockquote body br button canvas caption center col
-  colgroup datalist dd details dialog dir div dl dt embed fieldset figcaption figure footer form frame frameset h1 h2 h3
-  h4 h5 h6 head header hgroup hr html iframe img input legend li link main map marquee math menu menuitem meta meter nav
-  noembed noframes noscript object ol optgroup option output p param picture plaintext portal pre progress script search
-  section select slot source style summary svg table tbody td template textarea tfoot th thead title tr track ul video
-  xmp`.split(/\s+/),
-]);
+const blockElements =
+  `address applet area article aside audio base basefont blink blockquote body br button canvas caption
+  center col colgroup datalist dd details dialog dir div dl dt embed fieldset figcaption figure footer form frame frameset
+  h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe img input legend li link main map marquee math menu menuitem meta
+  meter nav noembed noframes noscript object ol optgroup option output p param picture plaintext portal pre progress
+  script search section select slot source style summary svg table tbody td template textarea tfoot th thead title tr
+  track ul video xmp`.split(/\s+/);
 
-// HTML tags are all lower case or, on old pages, all upper case; `List<Object>` and `Option<A>` are source code.
-const spellings = new Set([...elements].flatMap((name) => (name.length > 1 ? [name, name.toUpperCase()] : [name])));
+/** HTML tags are all lower case or, on old pages, all upper case; `List<Object>` and `Option<A>` are source code. */
+function tagOf(elements: readonly string[]): string {
+  const names = elements.flatMap((name) => (name.length > 1 ? [name, name.toUpperCase()] : [name]));
+  return `</?(?:${names.join("|")})(?=[\\s/>])[^<>]*>`;
+}
 
-// No part matches across another `<`, which keeps it linear in the length of the text. An unclosed comment extends to the
-// end, as in a browser.
-const tags = /<!--.*?(?:-->|$)|<!(?:doctype|DOCTYPE)\b[^<>]*>|<\/?([A-Za-z][A-Za-z0-9]*)(?=[\s/>])[^<>]*>/gs;
+// Patterns with all names, because a function called for each tag takes ten times as long. No part matches across another `<`,
+// which keeps them linear in the length of the text. An unclosed comment extends to the end, as in a browser.
+const blockTags = new RegExp(`<!--.*?(?:-->|$)|<!(?:doctype|DOCTYPE)\\b[^<>]*>|${tagOf(blockElements)}`, "gs");
+const inlineTags = new RegExp(tagOf(inlineElements), "g");
 
 // Anything a browser would still parse as a tag: unfinished, in mixed case, or formed from two halves around a removed tag.
-const remainingTags = /<(?=!--|!doctype|\/?([a-z][a-z0-9]*)(?:[\s/>]|$))/gi;
+const remainingTags = new RegExp(
+  `<(?=!--|!doctype|/?(?:${[...inlineElements, ...blockElements].join("|")})(?:[\\s/>]|$))`,
+  "gi",
+);

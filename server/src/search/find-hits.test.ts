@@ -16,6 +16,7 @@ const findHits = createFindHits({
   live: async (search, options) => ({ answer: await caller.callProvider(provider, search, options), queried: 1 }),
   test: async () => assert.fail("a live search queried the test upstream"),
   requestedProblem: () => assert.fail("only test keys can request a problem"),
+  testQueryWords: [],
 });
 
 after(async () => {
@@ -41,6 +42,19 @@ test("returns 504 upstream_timeout when the deadline passes, wherever the upstre
   }
 });
 
+test("a timeout by the caller's own deadline is not retryable", async () => {
+  await upstream.behave("slow_headers");
+  await assert.rejects(
+    findHits("live", { query: "cats", n: 10 }, { calls, signal, deadlineMs: 80, waitSeconds: 1 }),
+    (error: unknown) => {
+      assert.ok(error instanceof Problem);
+      assert.deepEqual([error.status, error.members["deadline_set_by"]], [504, "caller"]);
+      assert.deepEqual([error.retryable, error.retryAfterSeconds], [false, undefined]);
+      return true;
+    },
+  );
+});
+
 test("returns the hits, the provider and the number of upstreams queried", async () => {
   await upstream.behave("ok");
   const found = await findHits("live", { query: "cats", n: 10 }, { calls, signal, deadlineMs: 5_000 });
@@ -52,6 +66,7 @@ test("returns upstream_not_configured without any upstream", async () => {
     live: async () => ({ answer: undefined, queried: 0 }),
     test: async () => assert.fail("a live search queried the test upstream"),
     requestedProblem: () => undefined,
+    testQueryWords: [],
   });
   await assert.rejects(
     unconfigured("live", { query: "cats", n: 10 }, { calls, signal, deadlineMs: 80 }),

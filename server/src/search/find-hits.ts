@@ -28,6 +28,8 @@ export interface Upstreams {
   test: QueryUpstream;
   /** The code after "test:" in a query that requests one of our own problems. */
   requestedProblem: (query: string) => string | undefined;
+  /** The other words after "test:", to suggest for an unknown one. */
+  testQueryWords: readonly string[];
 }
 
 /** Queries the upstreams that serve this kind of key, and throws the problem to return if they fail. */
@@ -35,7 +37,8 @@ export function createFindHits(upstreams: Upstreams): FindHits {
   return async function findHits(mode, input, options) {
     if (mode === "test") {
       const code = upstreams.requestedProblem(input.query);
-      if (code !== undefined) throw isProblemCode(code) ? exampleProblem(code, new Date()) : unknownTestQuery(code);
+      if (code !== undefined && isProblemCode(code)) throw exampleProblem(code, new Date());
+      if (code !== undefined) throw unknownTestQuery(code, upstreams.testQueryWords);
       return hitsOrProblem({ answer: await upstreams.test(input, options), queried: 1 }, options.waitSeconds);
     }
     return hitsOrProblem(await upstreams.live(input, options), options.waitSeconds);
@@ -51,7 +54,8 @@ function hitsOrProblem({ answer, queried }: Routed, waitSeconds: number | undefi
   throw new Problem(code, {
     ...rest,
     ...(code === "upstream_error" && { detail: describeError(rest.retryAfterSeconds) }),
-    ...(callersSeconds !== undefined && { detail: describeCallersDeadline(callersSeconds) }),
+    // The caller has stopped waiting. Each retry with the same deadline would cost another unpaid upstream call.
+    ...(callersSeconds !== undefined && { detail: describeCallersDeadline(callersSeconds), retryable: false }),
     members: {
       ...(upstreamStatus !== undefined && { upstream_status: upstreamStatus }),
       ...(code === "upstream_timeout" && { deadline_set_by: callersSeconds === undefined ? "server" : "caller" }),
@@ -86,8 +90,8 @@ function proxyStatus(code: keyof typeof proxyErrors, upstreamStatus: number | un
     .join("; ");
 }
 
-function unknownTestQuery(word: string): Problem {
-  const meant = suggest(word, ["empty", "slow", ...problemCodes]);
+function unknownTestQuery(word: string, words: readonly string[]): Problem {
+  const meant = suggest(word, [...words, ...problemCodes]);
   const hint = meant === undefined ? "; the test mode page of the docs lists them" : ` ${didYouMean(`test:${meant}`)}`;
   return invalidInput([fieldFault("query", `is not a known test query${hint}`, "unknown_test_query")]);
 }

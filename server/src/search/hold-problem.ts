@@ -18,12 +18,14 @@ export function holdOutcomeToProblem(
   switch (held.outcome) {
     case "insufficient_balance":
       return new Problem("insufficient_balance", {
-        ...(held.owed > 0n && { detail: describeDebt(held.owed) }),
+        ...(held.owed > 0n && { detail: describeDebt(held.owed, topUpUrl) }),
         members: {
           ...amounts(held.balance),
           owed: formatUsd(held.owed),
           top_up: describeTopUp(topUpUrl, topUpApi, held.owed),
         },
+        // In the text as well, because the clients of other vendors show only the text.
+        values: { top_up_url: topUpUrl },
         headers: { link: `<${topUpUrl}>; rel="payment"` },
       });
     case "balance_reserved":
@@ -65,8 +67,8 @@ function amounts(balance: Micros): Record<string, unknown> {
   return { balance: formatUsd(balance), price: formatUsd(priceMicros), currency: "usd" };
 }
 
-function describeDebt(owed: Micros): string {
-  return `The wallet owes ${formatUsd(owed)} USD for refunded or disputed payments, which the next money added pays first. You were not charged. Top up at \`top_up.url\`, then retry.`;
+function describeDebt(owed: Micros, topUpUrl: string): string {
+  return `The wallet owes ${formatUsd(owed)} USD for refunded or disputed payments, which the next money added pays first. You were not charged. Top up at ${topUpUrl} and retry.`;
 }
 
 /** The minimum pays the debt and one search. Top-ups are whole cents. */

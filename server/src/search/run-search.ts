@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { OutcomeUnknown } from "../db/settle-batch.ts";
 import { readBody } from "../http/input/read-body.ts";
 import type { Principal } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
@@ -7,23 +8,35 @@ import { faultOf } from "../telemetry/metric-table.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { ProcessFigures } from "../telemetry/process-figures.ts";
 import type { SearchTrace, Tracing } from "../telemetry/tracing.ts";
+import type { Transport, UnheldRequest } from "../usage/usage.ts";
 import { outcomeOf } from "./outcome-of.ts";
 import { type SearchAnswer, type SearchDependencies, type SearchRequest, search } from "./search.ts";
+import type { SearchFacts } from "./search-facts.ts";
 import { startSteps } from "./steps.ts";
 
 // Every search runs here: POST /v1/search, the compatibility endpoints, the playground of the console and the tool of MCP.
 // They differ in how the caller is authenticated, where the input comes from and how the answer is written. The steps of the
 // search, its trace, metrics and headers are the same.
+//
+//   request   a call with a key that exists. It is one of these three:
+//   search    the price was held. The ledger counts it; it succeeds, or fails without a charge
+//   replay    answered from its Idempotency-Key
+//   refusal   rejected before the hold
+//
+// Replays and refusals have no row in the ledger, so they are recorded here.
 
 export interface SearchRunner {
   run: (call: SearchCall) => Promise<SearchAnswer>;
-  /** Counts a search that the server rejected before its handler. */
+  /** Counts a call that the server rejected before its handler. */
   recordRejected: (problem: Problem) => void;
+  /** Records a request that was refused before it could be run. */
+  recordRefusal: (request: Pick<UnheldRequest, "id" | "transport"> & { caller: Principal }, error: unknown) => void;
 }
 
 export interface SearchCall {
   request: FastifyRequest;
   reply: FastifyReply;
+  transport: Transport;
   /** Default: the body of the request and its headers. */
   readInput?: (readBody: () => Promise<Buffer>, caller: Principal) => ReturnType<SearchRequest["readInput"]>;
   /** Aborts if the caller cancels the search, in addition to disconnecting. */
@@ -33,10 +46,12 @@ export interface SearchCall {
 }
 
 export interface SearchRecorders {
-  metrics: Pick<Metrics, "countSearch">;
-  figures: Pick<ProcessFigures, "duringSearch" | "recordSearch">;
+  metrics: Pick<Metrics, "countRequest">;
+  figures: Pick<ProcessFigures, "duringSearch" | "recordRequest">;
   /** Called for every paid search, even if the caller has disconnected. */
   recordCharge(answer: SearchAnswer): void;
+  /** Called for every refusal and replay. */
+  recordUnheld: (request: UnheldRequest) => void;
   /** Undefined if tracing is off. */
   startTrace: Tracing["startSearch"] | undefined;
 }
@@ -44,21 +59,26 @@ export interface SearchRecorders {
 export function createSearchRunner(dependencies: SearchDependencies, recorders: SearchRecorders): SearchRunner {
   return {
     run: (call) => recorders.figures.duringSearch(() => runSearch(dependencies, recorders, call)),
-    recordRejected: ({ code }) => recordSearch(recorders, { outcome: code, mode: undefined, ms: 0, ownMs: 0 }),
+    recordRejected: ({ code }) =>
+      recordRequest(recorders, { ...none, id: "", transport: "http", facts: { kind: "refusal" }, outcome: code }),
+    recordRefusal: ({ caller, ...request }, error) =>
+      recordRequest(recorders, { ...none, ...request, facts: { kind: "refusal", caller }, outcome: outcomeOf(error) }),
   };
 }
+
+const none = { ms: 0, ownMs: 0 };
 
 async function runSearch(
   dependencies: SearchDependencies,
   recorders: SearchRecorders,
-  { request, reply, readInput, signal, replace }: SearchCall,
+  { request, reply, transport, readInput, signal, replace }: SearchCall,
 ): Promise<SearchAnswer> {
   const trace = startTrace(recorders, request);
   const steps = startSteps(trace);
   const disconnected = abortOnDisconnect(reply);
   const headers = request.headers as SearchRequest["headers"];
   const read = (): Promise<Buffer> => steps.waitExternally(() => readBody(request.raw));
-  let caller: Principal | undefined;
+  const facts: SearchFacts = { kind: "refusal" };
   let outcome = "ok";
   let status: number | undefined = 200;
   try {
@@ -69,9 +89,9 @@ async function runSearch(
         headers,
         ip: request.ip,
         steps,
+        facts,
         readInput: async (known) => (readInput ? readInput(read, known) : { body: await read(), headers }),
         signal: signal ? AbortSignal.any([signal, disconnected]) : disconnected,
-        setCaller: (known) => void (caller = known),
         setHeaders: (values) => void reply.headers(values),
       },
       { ...dependencies, ...replace },
@@ -84,33 +104,51 @@ async function runSearch(
   } catch (error) {
     outcome = outcomeOf(error);
     status = error instanceof Problem ? error.status : undefined;
+    if (facts.kind === "refusal" && isOutcomeUnknown(error)) facts.kind = "unknown";
     throw error;
   } finally {
     const ms = steps.elapsedMs();
     reply.header("server-timing", steps.header());
-    recordSearch(recorders, { outcome, mode: caller?.mode, ms, ownMs: Math.max(0, ms - steps.externalMs()) });
-    trace?.end({ outcome, mode: caller?.mode, status });
+    if (facts.kind === "replay") outcome = "replayed";
+    const ownMs = Math.max(0, ms - steps.externalMs());
+    recordRequest(recorders, { id: request.id, transport, facts, outcome, ms, ownMs });
+    trace?.end({ outcome, mode: facts.caller?.mode, status });
   }
 }
 
-interface EndedSearch {
+function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof OutcomeUnknown;
+}
+
+interface EndedRequest extends Pick<UnheldRequest, "id" | "transport"> {
+  facts: SearchFacts;
   outcome: string;
-  /** Undefined if the caller was not authenticated. */
-  mode: Principal["mode"] | undefined;
   ms: number;
   /** Without the time spent reading the body and waiting for upstreams. */
   ownMs: number;
 }
 
-function recordSearch({ metrics, figures }: SearchRecorders, { outcome, mode, ms, ownMs }: EndedSearch): void {
+function recordRequest(
+  { metrics, figures, recordUnheld }: SearchRecorders,
+  { id, transport, facts, outcome, ms, ownMs }: EndedRequest,
+): void {
+  const { caller, run, endUser } = facts;
+  // Management keys cannot search, so their requests are in no figures of searches.
+  const mode = caller?.mode === "mgmt" ? undefined : caller?.mode;
+  const kind = mode === undefined ? "unauthenticated" : facts.kind;
   const fault = faultOf(outcome);
-  metrics.countSearch({
+  metrics.countRequest({
+    kind,
     outcome,
-    mode: mode === "live" || mode === "test" ? mode : "unauthenticated",
+    mode: mode ?? "unauthenticated",
     seconds: ms / 1_000,
     ownSeconds: ownMs / 1_000,
   });
-  figures.recordSearch({ ms, fault: mode === "live" && fault !== "caller" ? fault : undefined });
+  figures.recordRequest({ kind, ms, fault: mode === "live" && fault !== "caller" ? fault : undefined });
+  if (caller && mode && (kind === "refusal" || kind === "replay")) {
+    const { walletId, keyId } = caller;
+    recordUnheld({ id, walletId, keyId, mode, outcome, run, endUser, transport });
+  }
 }
 
 function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {

@@ -104,14 +104,18 @@ const switchValues = new Map([
   ["false", false],
 ]);
 
-/** `Rank-Explain: 1`, or `true` as in a body. */
-export function readRankExplain(header: string | undefined): boolean {
-  return readSwitch("Rank-Explain", header) ?? false;
+export interface RankOptions {
+  /** `Rank-Explain: 1`, or `true` as in a body. */
+  isExplained: boolean;
+  /** `Rank-Registries: 0` ranks by the hand-written rules only. */
+  hasRegistries: boolean;
 }
 
-/** `Rank-Registries: 0` ranks by the hand-written rules only. */
-export function readRankRegistries(header: string | undefined): boolean {
-  return readSwitch("Rank-Registries", header) ?? true;
+export function readRankOptions(headers: Record<string, string | undefined>): RankOptions {
+  return {
+    isExplained: readSwitch("Rank-Explain", headers["rank-explain"]) ?? false,
+    hasRegistries: readSwitch("Rank-Registries", headers["rank-registries"]) ?? true,
+  };
 }
 
 function readSwitch(name: string, header: string | undefined): boolean | undefined {

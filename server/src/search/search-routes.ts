@@ -48,6 +48,7 @@ export function searchRoutes(runner: SearchRunner): Route[] {
     {
       method: "POST",
       path: "/v1/search",
+      isSearch: true,
       scope: "search",
       operationId: "createSearch",
       tag: "Search",
@@ -85,7 +86,7 @@ export function searchRoutes(runner: SearchRunner): Route[] {
       problems: searchProblems,
       onRejected: runner.recordRejected,
       async handle(request, reply) {
-        const { body } = await runner.run({ request, reply });
+        const { body } = await runner.run({ request, reply, transport: "http" });
         reply.header("content-type", "application/json; charset=utf-8");
         return body;
       },

@@ -8,6 +8,7 @@ import { Problem } from "../problems/problems.ts";
 import type { HoldOutcome } from "../wallet/wallet.ts";
 import { makeClaim } from "./idempotency.ts";
 import { type SearchDependencies, type SearchRequest, search } from "./search.ts";
+import type { SearchFacts } from "./search-facts.ts";
 import { startSteps } from "./steps.ts";
 
 // Every dependency is a fake that records its calls: these tests check the order of the steps and the release of holds.
@@ -45,9 +46,7 @@ function runSearch(
   const dependencies: SearchDependencies = {
     authenticate: recorded("authenticate", async () => caller),
     acquireSlot: recorded("acquireSlot", async () => ({
-      remaining: 1,
-      rateLimitPolicy: "policy",
-      rateLimit: "limit",
+      headers: { "ratelimit-policy": "policy", ratelimit: "limit" },
       release: () => void calls.push("releaseSlot"),
     })),
     queryLimits: () => [{ characters: 100 }],
@@ -66,10 +65,10 @@ function runSearch(
     hold: recorded("hold", async () => ({ outcome: "held", balance: 50_000n })),
     capture: recorded("capture", async () => ({ state: "captured", balance: 40_000n })),
     release: recorded("release", async () => undefined),
-    recordRefusal: replace.recordRefusal ?? (() => undefined),
     secrets,
     topUpUrl: "https://pay.test/",
   };
+  const facts: SearchFacts = { kind: "refusal" };
   const request: SearchRequest = {
     searchId: "search",
     rawHeaders: [],
@@ -78,13 +77,13 @@ function runSearch(
     steps: startSteps(),
     signal: new AbortController().signal,
     setHeaders: () => void calls.push("setHeaders"),
-    setCaller: () => undefined,
+    facts,
     async readInput() {
       calls.push("readInput");
       return { body: Buffer.from(body), headers };
     },
   };
-  return { calls, answer: search(request, dependencies) };
+  return { calls, facts, answer: search(request, dependencies) };
 }
 
 const fail = (error: Error) => () => Promise.reject(error);
@@ -193,34 +192,34 @@ test("does not release if the search is rejected before or by the hold", async (
   }
 });
 
-test("every authenticated request either has a hold or is recorded as a refusal, never both", async () => {
+test("a request is a refusal until its price is held, and knows its caller, run and end user as far as it was read", async () => {
   const claim = makeClaim(secrets, caller, "once", { query: "cats", n: 10 });
   const replayed = { outcome: "replayed", balance: 0n, answer: claim.seal(Buffer.from("{}")) } as const;
-  const bug = new Error("a bug");
+  const revoked: SearchDependencies["authenticate"] = async ({ facts }) => {
+    facts.caller = caller;
+    throw new Problem("api_key_revoked");
+  };
+  const read = { caller, run: "nightly", endUser: "ada" };
   for (const [replace, body, expected] of [
-    [{ authenticate: fail(new Problem("api_key_invalid")) }, undefined, []],
-    [{ acquireSlot: fail(new Problem("rate_limited")) }, undefined, ["rate_limited"]],
-    [{}, "{", ["malformed_json"]],
-    [{ startCalls: fail(new Problem("unpaid_calls_limited")) }, undefined, ["unpaid_calls_limited"]],
+    [{ authenticate: fail(new Problem("api_key_invalid")) }, undefined, { kind: "refusal" }],
+    [{ authenticate: revoked }, undefined, { kind: "refusal", caller }],
+    [{ acquireSlot: fail(new Problem("rate_limited")) }, undefined, { kind: "refusal", caller }],
+    [{}, "{", { kind: "refusal", caller }],
+    [{ startCalls: fail(new Problem("unpaid_calls_limited")) }, undefined, { ...read, kind: "refusal" }],
     [
       { hold: async () => ({ outcome: "insufficient_balance", balance: 0n, owed: 0n }) },
       undefined,
-      ["insufficient_balance"],
+      { ...read, kind: "refusal" },
     ],
-    [{ hold: fail(bug) }, undefined, ["internal_error"]],
-    [{ hold: async () => replayed }, undefined, ["replayed"]],
-    [{}, undefined, []],
-    [{ findHits: fail(new Problem("upstream_error")) }, undefined, []],
-    [{ capture: fail(bug) }, undefined, []],
-    [{ capture: async () => ({ state: "expired", balance: 0n }) }, undefined, []],
-  ] as [Partial<SearchDependencies>, string | undefined, string[]][]) {
-    const outcomes: string[] = [];
-    const recordRefusal: SearchDependencies["recordRefusal"] = ({ keyId }, outcome) => {
-      assert.equal(keyId, caller.keyId);
-      outcomes.push(outcome);
-    };
-    await runSearch({ ...replace, recordRefusal }, { "idempotency-key": "once" }, body).answer.catch(() => undefined);
-    assert.deepEqual(outcomes, expected);
+    [{ hold: async () => replayed }, undefined, { ...read, kind: "replay" }],
+    [{}, undefined, { ...read, kind: "search" }],
+    [{ findHits: fail(new Problem("upstream_error")) }, undefined, { ...read, kind: "search" }],
+    [{ capture: async () => ({ state: "expired", balance: 0n }) }, undefined, { ...read, kind: "search" }],
+  ] as [Partial<SearchDependencies>, string | undefined, SearchFacts][]) {
+    const headers = { "idempotency-key": "once", "search-run": "nightly; max=1", "search-for": "ada" };
+    const { facts, answer } = runSearch(replace, headers, body);
+    await answer.catch(() => undefined);
+    assert.deepEqual(facts, expected);
   }
 });
 

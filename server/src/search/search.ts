@@ -2,7 +2,6 @@ import { readIdempotencyKey } from "../http/input/idempotency-key.ts";
 import type { Principal } from "../keys/keys.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
 import type { Secrets } from "../lib/secrets.ts";
-import type { Slot } from "../limits/request-limits.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Hit, QueryLimit } from "../providers/provider.ts";
 import type { Ranked } from "../ranking/ranking.ts";
@@ -12,14 +11,16 @@ import type { SearchResult } from "./clean-results.ts";
 import type { FindHits } from "./find-hits.ts";
 import { holdOutcomeToProblem, type TopUpApi } from "./hold-problem.ts";
 import { type Claim, makeClaim } from "./idempotency.ts";
+import type { SearchSlot } from "./limit-searches.ts";
 import { outcomeOf } from "./outcome-of.ts";
 import { parseSearch, type SearchInput } from "./parse-search.ts";
 import type { SearchCalls, StartCalls } from "./search-calls.ts";
+import type { SearchFacts } from "./search-facts.ts";
 import {
   assertSentOnce,
+  type RankOptions,
   readEndUser,
-  readRankExplain,
-  readRankRegistries,
+  readRankOptions,
   readRun,
   readWait,
   timeLeftMs,
@@ -35,28 +36,30 @@ import type { Steps } from "./steps.ts";
 // The order of the steps is documented, because it decides which error is returned when several apply.
 
 export async function search(request: SearchRequest, dependencies: SearchDependencies): Promise<SearchAnswer> {
-  const { searchId, steps } = request;
+  const { searchId, steps, facts } = request;
   const caller = await steps.time("auth", () => dependencies.authenticate(request));
-  request.setCaller(caller);
-  let slot: Slot | undefined;
+  facts.caller = caller;
+  let slot: SearchSlot | undefined;
   let calls: SearchCalls | undefined;
-  let isHeld = false;
   let isPaid = false;
   try {
     slot = await dependencies.acquireSlot(caller);
-    request.setHeaders({ "ratelimit-policy": slot.rateLimitPolicy, ratelimit: slot.rateLimit });
+    request.setHeaders(slot.headers);
     const { body, headers } = await request.readInput(caller);
     const input = parseSearch(body, dependencies.queryLimits(caller.mode));
     assertSentOnce(request.rawHeaders, headers);
     const run = readRun(headers["search-run"]);
+    facts.run = run?.name;
     const endUserId = readEndUser(headers["search-for"]);
-    const isExplained = readRankExplain(headers["rank-explain"]);
-    const hasRegistries = readRankRegistries(headers["rank-registries"]);
+    const ranking = readRankOptions(headers);
     const idempotencyKey = readIdempotencyKey(headers["idempotency-key"]);
     const wait = readWait(headers.prefer);
     if (wait !== undefined) request.setHeaders({ "preference-applied": `wait=${wait}` });
     const claim = idempotencyKey ? makeClaim(dependencies.secrets, caller, idempotencyKey, input) : undefined;
     const endUser = endUserId === undefined ? undefined : await dependencies.toStoredEndUser(caller, endUserId);
+    facts.endUser = endUser;
+    // Only test keys: their invalid requests have a limit of their own.
+    if (slot.countValid) request.setHeaders(await slot.countValid());
     calls = await dependencies.startCalls(caller, wait);
 
     const hold = { searchId, walletId: caller.walletId };
@@ -72,23 +75,27 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     };
     setBudgetHeaders(0n);
     if (held.outcome === "replayed" && claim) {
-      dependencies.recordRefusal(caller, "replayed");
+      facts.kind = "replay";
       return { caller, body: claim.open(held.answer), charge: 0n, balance: held.balance, isReplayed: true };
     }
     if (held.outcome !== "held") throw holdOutcomeToProblem(held, run?.name, dependencies);
-    isHeld = true;
+    facts.kind = "search";
 
     let found: FoundAnswer;
     try {
-      const query = { mode: caller.mode, input, claim, calls, isExplained, hasRegistries, wait };
+      const query = { mode: caller.mode, input, claim, calls, ranking, wait };
       found = await findAnswer(request, dependencies, query);
     } catch (error) {
-      await steps.trace("release", () => dependencies.release({ ...hold, outcome: outcomeOf(error) }, caller.mode));
+      await steps.trace("release", () =>
+        dependencies.release({ ...hold, outcome: outcomeOf(error), ...steps.record() }, caller.mode),
+      );
       throw error;
     }
     request.setHeaders(found.headers);
 
-    const paid = await steps.time("capture", () => dependencies.capture({ ...hold, answer: found.storedAnswer }));
+    const paid = await steps.time("capture", () =>
+      dependencies.capture({ ...hold, answer: found.storedAnswer, ...steps.record() }),
+    );
     if (paid.state !== "captured")
       throw new Problem("ledger_unavailable", { cause: new Error(`capture too late: ${paid.state}`) });
     isPaid = true;
@@ -96,9 +103,6 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     setBudgetHeaders(priceMicros);
     const charge = caller.mode === "live" ? priceMicros : 0n;
     return { caller, body: found.body, charge, balance: paid.balance, isReplayed: false, provider: found.provider };
-  } catch (error) {
-    if (!isHeld) dependencies.recordRefusal(caller, outcomeOf(error));
-    throw error;
   } finally {
     calls?.end(isPaid);
     slot?.release();
@@ -110,8 +114,7 @@ interface AnswerQuery {
   input: SearchInput;
   claim: Claim | undefined;
   calls: SearchCalls;
-  isExplained: boolean;
-  hasRegistries: boolean;
+  ranking: RankOptions;
   /** The seconds in `Prefer: wait`. */
   wait: number | undefined;
 }
@@ -128,16 +131,18 @@ interface FoundAnswer {
 async function findAnswer(
   { signal, steps }: SearchRequest,
   dependencies: SearchDependencies,
-  { mode, input, claim, calls, isExplained, hasRegistries, wait }: AnswerQuery,
+  { mode, input, claim, calls, ranking, wait }: AnswerQuery,
 ): Promise<FoundAnswer> {
   const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
   const options = { signal, deadlineMs, waitSeconds: wait, calls, startAttempt: steps.startAttempt };
   const { hits, provider, queried } = await steps.time("upstream", () =>
     steps.waitExternally(() => dependencies.findHits(mode, input, options)),
   );
-  const { results, lens, explain } = steps.trace("rank", () => dependencies.rank(hits, { ...input, hasRegistries }));
+  const { results, lens, explain } = steps.trace("rank", () =>
+    dependencies.rank(hits, { ...input, hasRegistries: ranking.hasRegistries }),
+  );
   const body = Buffer.from(JSON.stringify({ query: input.query, n: results.length, results }));
-  const explanation = isExplained ? { "rank-explain": explain() } : {};
+  const explanation = ranking.isExplained ? { "rank-explain": explain() } : {};
   return {
     body,
     storedAnswer: claim?.seal(body),
@@ -162,8 +167,8 @@ export interface SearchRequest {
   readInput(caller: Principal): Promise<{ body: Buffer; headers: SearchRequest["headers"] }>;
   /** Aborts when the caller disconnects. */
   signal: AbortSignal;
-  /** Called once the key is authenticated, for the metrics. */
-  setCaller(caller: Principal): void;
+  /** Filled in as they become known, for the metrics and the record of a request that is refused or replayed. */
+  facts: SearchFacts;
   /** Sets headers of the response, whether it succeeds or fails. */
   setHeaders(headers: Record<string, string>): void;
 }
@@ -180,9 +185,10 @@ export interface SearchAnswer {
 
 /** What a search needs from the other modules; app/search-app.ts provides it. */
 export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
-  authenticate: (request: Pick<SearchRequest, "rawHeaders" | "headers" | "ip">) => Promise<Principal>;
+  /** Sets `facts.caller` before it refuses a key that exists. */
+  authenticate: (request: Pick<SearchRequest, "rawHeaders" | "headers" | "ip" | "facts">) => Promise<Principal>;
   /** Applies the limits of the key, of its wallet and of this server. */
-  acquireSlot(caller: Principal): Promise<Slot>;
+  acquireSlot(caller: Principal): Promise<SearchSlot>;
   queryLimits(mode: Principal["mode"]): readonly QueryLimit[];
   /** The id in `Search-For` in the form in which it is stored. */
   toStoredEndUser(caller: Principal, id: string): Promise<string>;
@@ -191,8 +197,6 @@ export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
   rank(hits: readonly Hit[], input: SearchInput & { hasRegistries: boolean }): Ranked<SearchResult>;
   /** Never rejects: a hold that cannot be released expires. */
   release(request: ReleaseRequest, mode: Principal["mode"]): Promise<void>;
-  /** Called for every authenticated request that leaves no hold in the ledger: rejected before the hold, or replayed. */
-  recordRefusal(caller: Principal, outcome: string): void;
   secrets: Secrets;
   topUpUrl: string;
   /** Undefined if payments are not configured. */

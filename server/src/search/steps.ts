@@ -1,15 +1,18 @@
 import { Problem } from "../problems/problems.ts";
 import type { SearchTrace } from "../telemetry/tracing.ts";
+import type { StepTimes } from "../wallet/wallet.ts";
 
-/** Times the steps of one search, for the Server-Timing header and the trace. */
+/** Records the steps of one search, for its record, the log, the Server-Timing header and the trace. */
 export interface Steps {
   time<Result>(step: string, work: () => Promise<Result>): Promise<Result>;
   /** Traces a step without adding it to Server-Timing. */
   trace<Result>(step: string, work: () => Result): Result;
   /** Counts the time of `work` as external: spent waiting for the caller or for upstreams. */
   waitExternally<Result>(work: () => Promise<Result>): Promise<Result>;
-  startAttempt: SearchTrace["startAttempt"] | undefined;
+  startAttempt: SearchTrace["startAttempt"];
   header(): string;
+  /** For the record of the search. What follows the last of these steps counts as ranking. */
+  record(): { stepMs: StepTimes; upstreams: string | undefined };
   /** Since the request arrived. */
   elapsedMs(): number;
   externalMs(): number;
@@ -18,6 +21,10 @@ export interface Steps {
 export function startSteps(trace?: SearchTrace): Steps {
   const startedAt = performance.now();
   const durations: string[] = [];
+  /** When each step ended. */
+  const ends = new Map<string, number>();
+  /** Each upstream queried, with the reason of its failure. */
+  const attempts: string[] = [];
   let externalMs = 0;
   return {
     async time(step, work) {
@@ -31,7 +38,9 @@ export function startSteps(trace?: SearchTrace): Steps {
         end?.(nameOf(error));
         throw error;
       } finally {
-        durations.push(`${step};dur=${(performance.now() - stepStartedAt).toFixed(1)}`);
+        const endedAt = performance.now();
+        ends.set(step, endedAt);
+        durations.push(`${step};dur=${(endedAt - stepStartedAt).toFixed(1)}`);
       }
     },
     trace(step, work) {
@@ -49,8 +58,24 @@ export function startSteps(trace?: SearchTrace): Steps {
         externalMs += performance.now() - waitStartedAt;
       }
     },
-    startAttempt: trace?.startAttempt,
+    startAttempt(upstream) {
+      const end = trace?.startAttempt(upstream);
+      return (outcome, upstreamStatus) => {
+        attempts.push(
+          outcome === "ok" ? upstream : `${upstream}:${outcome}${upstreamStatus ? `_${upstreamStatus}` : ""}`,
+        );
+        end?.(outcome, upstreamStatus);
+      };
+    },
     header: () => durations.join(", "),
+    record() {
+      const now = performance.now();
+      const auth = ends.get("auth") ?? now;
+      const hold = ends.get("hold") ?? auth;
+      const upstream = ends.get("upstream") ?? hold;
+      const stepMs = { auth: auth - startedAt, hold: hold - auth, upstream: upstream - hold, rank: now - upstream };
+      return { stepMs, upstreams: attempts.length > 0 ? attempts.join(",").slice(0, 512) : undefined };
+    },
     elapsedMs: () => performance.now() - startedAt,
     externalMs: () => externalMs,
   };

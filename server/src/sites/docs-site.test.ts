@@ -58,6 +58,15 @@ test("serves a page with and without .html, and its Markdown source", async () =
   assert.equal((await get("/docs/problems/")).body, "problems");
 });
 
+test("HEAD returns the headers of a page without the page", async () => {
+  for (const url of ["/docs/errors", "/docs/assets/app.js", "/docs/nothing"]) {
+    const [page, head] = [await get(url), await server.inject({ method: "HEAD", url })];
+    assert.deepEqual([head.statusCode, head.body], [page.statusCode, ""], url);
+    for (const name of ["content-type", "content-length", "etag"])
+      assert.equal(head.headers[name], page.headers[name], `${url}: ${name}`);
+  }
+});
+
 test("redirects a folder without a trailing slash", async () => {
   for (const url of ["/docs", "/docs/problems"]) {
     const { statusCode, headers } = await get(url);

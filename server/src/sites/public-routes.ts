@@ -93,14 +93,14 @@ export function publicRoutes(options: PublicRouteOptions): Route[] {
 
 function notConfigured(setting: string): Problem {
   return new Problem("not_found", {
-    detail: `The operator has not configured ${setting}. You were not charged. Ask the operator to configure it.`,
+    detail: `The operator has not configured ${setting}. Ask the operator to configure it.`,
   });
 }
 
 function noSuchCode(code: string): Problem {
   const meant = suggest(code, problemCodes);
   const advice = meant === undefined ? "The `code` of every error is one." : `Did you mean \`/problems/${meant}\`?`;
-  return new Problem("not_found", { detail: `No problem has this code. You were not charged. ${advice}` });
+  return new Problem("not_found", { detail: `No problem has this code. ${advice}` });
 }
 
 function jwksRoute(jwks: Jwks | undefined): Route {

@@ -10,7 +10,7 @@ const { url } = await startPrivateRedis();
 const redis = new Redis(url);
 after(() => redis.disconnect());
 
-const recent = { searches: 4, own_errors: 0, upstream_errors: 1, p95_ms: 120 };
+const recent = { searches: 4, replays: 1, refusals: 2, attempts: 4, own_errors: 0, upstream_errors: 1, p95_ms: 120 };
 const load = { load: [1, 1, 1], memory_mb: 90, event_loop_ms_p99: 11 };
 const figures = { searches_per_second: 2, recent, ...load, ledger_waiting: 0, clock_offset_s: 0, is_stopping: false };
 

@@ -13,6 +13,9 @@ const figuresSchema = Type.Object({
   searches_per_second: Type.Number(),
   recent: Type.Object({
     searches: Type.Number(),
+    replays: Type.Number(),
+    refusals: Type.Number(),
+    attempts: Type.Number(),
     own_errors: Type.Number(),
     upstream_errors: Type.Number(),
     p95_ms: Type.Union([Type.Number(), Type.Null()]),

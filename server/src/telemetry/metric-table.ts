@@ -1,32 +1,23 @@
 import { limitNames } from "../problems/exceeded-limit.ts";
 import { isProblemCode, problemCodes, problemRow } from "../problems/problems.ts";
+import type { MetricRow } from "./metric-row.ts";
+import { processMetrics } from "./process-metric-table.ts";
 
 // All metrics, with units and label values: the source of the instruments, of docs/metrics.md and of the tests. Label values
 // come from our own tables, never from a caller, so the number of series is bounded.
 
-export interface MetricRow {
-  kind: "counter" | "gauge" | "histogram";
-  of: "server" | "worker";
-  unit: string;
-  /** Ends with a full stop. */
-  help: string;
-  labels?: Readonly<Record<string, readonly string[] | Bound>>;
-  buckets?: readonly number[];
-}
-
-/** Label values that are defined by the configuration or by another module. */
-export type Bound = "upstreams" | "tasks" | "replicas" | "hosts";
-
 const ledgerKinds = ["hold", "capture", "release"] as const;
 
 export const metricTable = {
-  pennyblack_searches: {
+  ...processMetrics,
+  pennyblack_search_requests: {
     kind: "counter",
     of: "server",
-    unit: "searches",
-    help: "Searches by outcome: ok, a problem code, or the reason the connection was closed without a response.",
+    unit: "requests",
+    help: "Calls of search endpoints by outcome: ok, replayed, a problem code, or the reason the connection was closed without a response. Kind `search`: the price was held. `replay`: answered from its `Idempotency-Key`. `refusal`: rejected before the hold. `unknown`: the hold has an unknown outcome. `unauthenticated`: no key that can search.",
     labels: {
-      outcome: ["ok", "caller_left", "outcome_unknown", ...problemCodes],
+      kind: ["search", "replay", "refusal", "unknown", "unauthenticated"],
+      outcome: ["ok", "replayed", "caller_left", "outcome_unknown", ...problemCodes],
       // "unauthenticated": the caller was not authenticated.
       mode: ["live", "test", "unauthenticated"],
       fault: ["none", "ours", "upstream", "caller"],
@@ -49,7 +40,7 @@ export const metricTable = {
     kind: "histogram",
     of: "server",
     unit: "seconds",
-    help: "Duration of a search, from the first byte of the request to the response.",
+    help: "Duration of a call of a search endpoint, from the first byte of the request to the response.",
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   },
   pennyblack_search_own_duration_seconds: {
@@ -157,18 +148,6 @@ export const metricTable = {
     help: "1 while the circuit of this upstream is open and others are queried first.",
     labels: { upstream: "upstreams" },
   },
-  pennyblack_clock_offset_seconds: {
-    kind: "gauge",
-    of: "server",
-    unit: "seconds",
-    help: "How far the clock of this machine is ahead of the database's; negative if it is behind.",
-  },
-  pennyblack_oidc_provider_up: {
-    kind: "gauge",
-    of: "server",
-    unit: "1 or 0",
-    help: "1 if the OpenID Connect provider responded to the last check, which runs every minute. Absent if none is configured.",
-  },
   pennyblack_reload_faults: {
     kind: "gauge",
     of: "server",
@@ -192,12 +171,6 @@ export const metricTable = {
     of: "worker",
     unit: "seconds",
     help: "How long the oldest hold that the last sweep skipped, because its wallet was locked, has been overdue.",
-  },
-  pennyblack_worker_start_timestamp_seconds: {
-    kind: "gauge",
-    of: "worker",
-    unit: "seconds since 1970",
-    help: "Time at which the worker was started.",
   },
   pennyblack_task_success_timestamp_seconds: {
     kind: "gauge",
@@ -293,73 +266,50 @@ export const metricTable = {
     unit: "attempts",
     help: "Failed attempts to archive a WAL segment. Absent if archiving is off.",
   },
+  pennyblack_restore_drill_timestamp_seconds: {
+    kind: "gauge",
+    of: "drill",
+    unit: "seconds since 1970",
+    help: "When the last restore drill ended.",
+    labels: { stanza: "stanzas" },
+  },
+  pennyblack_restore_drill_success_timestamp_seconds: {
+    kind: "gauge",
+    of: "drill",
+    unit: "seconds since 1970",
+    help: "When the last successful restore drill ended.",
+    labels: { stanza: "stanzas" },
+  },
+  pennyblack_restore_drill_rpo_seconds: {
+    kind: "gauge",
+    of: "drill",
+    unit: "seconds",
+    help: "RPO of the last successful restore drill.",
+    labels: { stanza: "stanzas" },
+  },
+  pennyblack_restore_drill_rto_seconds: {
+    kind: "gauge",
+    of: "drill",
+    unit: "seconds",
+    help: "RTO of the last successful restore drill.",
+    labels: { stanza: "stanzas" },
+  },
 } as const satisfies Record<string, MetricRow>;
 
 export type MetricName = keyof typeof metricTable;
 
+export type RequestKind = (typeof metricTable.pennyblack_search_requests.labels.kind)[number];
+
 /** The party responsible for an outcome. Alerts fire for "ours" and "upstream". */
-export function faultOf(outcome: string): (typeof metricTable.pennyblack_searches.labels.fault)[number] {
-  if (outcome === "ok") return "none";
+export function faultOf(outcome: string): (typeof metricTable.pennyblack_search_requests.labels.fault)[number] {
+  if (outcome === "ok" || outcome === "replayed") return "none";
   if (outcome === "outcome_unknown") return "ours";
   if (!isProblemCode(outcome) || problemRow(outcome).status < 500) return "caller";
   // Without a configured upstream, the fault is ours.
   return outcome.startsWith("upstream_") && outcome !== "upstream_not_configured" ? "upstream" : "ours";
 }
 
-const bounds: Record<Bound, string> = {
-  upstreams: "the configured providers",
-  tasks: "the tasks of the worker",
-  replicas: "the `application_name` of each replica",
-  hosts: "the hosts of the database URL",
-};
-
 /** The name of a metric in Prometheus. */
 export function exposedName(name: MetricName): string {
   return metricTable[name].kind === "counter" ? `${name}_total` : name;
-}
-
-/** docs/metrics.md. */
-export function renderMetricsPage(): string {
-  const section = (of: MetricRow["of"], title: string): string[] => [
-    `## ${title}`,
-    "",
-    "| Metric | Type | Unit | Description | Labels |",
-    "|---|---|---|---|---|",
-    ...(Object.entries(metricTable) as [MetricName, MetricRow][])
-      .filter(([, row]) => row.of === of)
-      .map(
-        ([name, row]) => `| \`${exposedName(name)}\` | ${row.kind} | ${row.unit} | ${row.help} | ${describe(row)} |`,
-      ),
-    "",
-  ];
-  return [
-    "<!-- Generated from server/src/telemetry/metric-table.ts by `npm run generate`. -->",
-    "",
-    "# Metrics",
-    "",
-    "Each process exposes its metrics in the Prometheus format at `/metrics` on its internal listener. Label values never come",
-    "from a caller, so the number of series is bounded. Start with [Observability](observability.md); the",
-    "[runbooks](runbooks.md) explain what to do when an alert fires.",
-    "",
-    ...section("server", "Server metrics"),
-    ...section("worker", "Worker metrics"),
-    "A worker reads metrics about the database on every scrape, so scraping one of several workers is enough for those.",
-    "",
-  ].join("\n");
-}
-
-function describe({ labels = {} }: MetricRow): string {
-  return Object.entries(labels)
-    .map(([label, values]) => `\`${label}\`: ${typeof values === "string" ? bounds[values] : listOf(values)}`)
-    .join("; ");
-}
-
-function listOf(values: readonly string[]): string {
-  return values.includes("caller_left")
-    ? "`ok`, `caller_left`, `outcome_unknown` or a [problem code](problems.md)"
-    : quoted(values);
-}
-
-function quoted(values: readonly string[]): string {
-  return values.map((value) => `\`${value}\``).join(", ");
 }

@@ -1,12 +1,13 @@
 import { priceMicros } from "../lib/money.ts";
 import { type LimitName, limitNames } from "../problems/exceeded-limit.ts";
 import { createMeter } from "./meter.ts";
-import { faultOf, metricTable } from "./metric-table.ts";
+import { faultOf, metricTable, type RequestKind } from "./metric-table.ts";
+import { createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
 import { createUpstreamMetrics, type UpstreamMetrics } from "./upstream-metrics.ts";
 
 /** The metrics of a server. Label values come from our own tables, never from a caller. */
-export interface Metrics extends UpstreamMetrics {
-  countSearch: (search: { outcome: string; mode: SearchMode; seconds: number; ownSeconds: number }) => void;
+export interface Metrics extends UpstreamMetrics, ProcessMetrics {
+  countRequest: (request: EndedRequest) => void;
   countRejected: (limit: LimitName) => void;
   /** Counts a search in flight until the returned function is called. */
   trackInFlight: () => () => void;
@@ -16,21 +17,26 @@ export interface Metrics extends UpstreamMetrics {
   countLost: (reason: "expired" | "unknown") => void;
   countBatch: (kind: string, size: number) => void;
   timeLedger: (kind: string, seconds: number) => void;
-  watchClock: (readOffsetSeconds: () => number) => void;
-  watchOidc: (isAvailable: () => boolean) => void;
   watchWaiting: (read: () => { holds: number; settlements: number }) => void;
   /** Zero after a successful reload. */
   setReloadFaults: (faults: number) => void;
   /** In the Prometheus text format. */
   render: () => Promise<string>;
+  close: () => void;
 }
 
-/** The mode of the key; "unauthenticated" if the caller was not authenticated. */
-export type SearchMode = (typeof metricTable.pennyblack_searches.labels.mode)[number];
+interface EndedRequest {
+  kind: RequestKind;
+  outcome: string;
+  /** The mode of the key; "unauthenticated" without a key that can search. */
+  mode: (typeof metricTable.pennyblack_search_requests.labels.mode)[number];
+  seconds: number;
+  ownSeconds: number;
+}
 
 export function createMetrics(): Metrics {
   const meter = createMeter();
-  const searches = meter.counter("pennyblack_searches");
+  const requests = meter.counter("pennyblack_search_requests");
   const seconds = meter.histogram("pennyblack_search_duration_seconds");
   const ownSeconds = meter.histogram("pennyblack_search_own_duration_seconds");
   const rejected = meter.counter("pennyblack_requests_rejected_by_limit");
@@ -41,14 +47,13 @@ export function createMetrics(): Metrics {
   const ledgerSeconds = meter.histogram("pennyblack_ledger_duration_seconds");
   const batches = meter.histogram("pennyblack_ledger_batch_size");
   const waiting = meter.observableGauge("pennyblack_ledger_waiting");
-  const clockOffset = meter.observableGauge("pennyblack_clock_offset_seconds");
-  const oidcProviderUp = meter.observableGauge("pennyblack_oidc_provider_up");
   const reloadFaults = meter.gauge("pennyblack_reload_faults");
 
   // Prometheus detects an increase only from a value it has already scraped, so every counter starts at zero. Otherwise the
   // first loss or failure would be missed.
-  for (const outcome of metricTable.pennyblack_searches.labels.outcome)
-    searches.add(0, { outcome, mode: "live", fault: faultOf(outcome) });
+  for (const outcome of metricTable.pennyblack_search_requests.labels.outcome)
+    for (const kind of outcome === "replayed" ? ["replay"] : ["search", "refusal"])
+      requests.add(0, { kind, outcome, mode: "live", fault: faultOf(outcome) });
   for (const reason of metricTable.pennyblack_lost_captures.labels.reason) lost.add(0, { reason });
   for (const limit of limitNames) rejected.add(0, { limit });
   for (const money of [captured, released]) money.add(0);
@@ -59,12 +64,13 @@ export function createMetrics(): Metrics {
 
   return {
     ...createUpstreamMetrics(meter),
-    countSearch(search) {
-      const { outcome, mode } = search;
+    ...createProcessMetrics(meter),
+    countRequest(request) {
+      const { kind, outcome, mode } = request;
       const fault = faultOf(outcome);
-      searches.add(1, { outcome, mode, fault });
-      seconds.record(search.seconds);
-      if (mode === "live" && fault !== "caller") ownSeconds.record(search.ownSeconds);
+      requests.add(1, { kind, outcome, mode, fault });
+      seconds.record(request.seconds);
+      if (mode === "live" && fault !== "caller") ownSeconds.record(request.ownSeconds);
     },
     countRejected: (limit) => rejected.add(1, { limit }),
     trackInFlight() {
@@ -78,8 +84,6 @@ export function createMetrics(): Metrics {
     countLost: (reason) => lost.add(1, { reason }),
     countBatch: (kind, size) => batches.record(size, { kind }),
     timeLedger: (kind, tookSeconds) => ledgerSeconds.record(tookSeconds, { kind }),
-    watchClock: (readOffsetSeconds) => clockOffset.addCallback((gauge) => gauge.observe(readOffsetSeconds())),
-    watchOidc: (isAvailable) => oidcProviderUp.addCallback((gauge) => gauge.observe(isAvailable() ? 1 : 0)),
     watchWaiting(read) {
       waiting.addCallback((gauge) => {
         const { holds, settlements } = read();
@@ -89,5 +93,6 @@ export function createMetrics(): Metrics {
     },
     setReloadFaults: (faults) => reloadFaults.record(faults),
     render: meter.render,
+    close: meter.close,
   };
 }

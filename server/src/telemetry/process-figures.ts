@@ -1,12 +1,13 @@
 import { loadavg } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { RequestKind } from "./metric-table.ts";
 
 /** The current load of this process, for the operator's console. The metrics have its history. */
 export interface ProcessFigures {
   /** Calls `work` and counts it as a search in flight until it ends. */
   duringSearch: <Result>(work: () => Promise<Result>) => Promise<Result>;
-  /** Counts a search that has ended. `fault` is undefined for test searches and errors of the caller. */
-  recordSearch: (search: { ms: number; fault: "none" | "ours" | "upstream" | undefined }) => void;
+  /** Counts a request that has ended. `fault` is undefined for test keys and errors of the caller. */
+  recordRequest: (request: { kind: RequestKind; ms: number; fault: Fault | undefined }) => void;
   read: () => ProcessReport;
   close: () => void;
 }
@@ -15,8 +16,18 @@ export interface ProcessReport {
   in_flight: number;
   /** Of the last 10 seconds. */
   searches_per_second: number;
-  /** Of the last minute: live searches without errors of the caller. The 95th percentile is at most 15 % too high. */
-  recent: { searches: number; own_errors: number; upstream_errors: number; p95_ms: number | null };
+  /** Of the last minute. */
+  recent: {
+    searches: number;
+    replays: number;
+    refusals: number;
+    /** Live requests without errors of the caller: those that the errors are a part of. */
+    attempts: number;
+    own_errors: number;
+    upstream_errors: number;
+    /** Of the attempts. At most 15 % too high. */
+    p95_ms: number | null;
+  };
   load: number[];
   memory_mb: number;
   event_loop_ms_p99: number;
@@ -25,12 +36,10 @@ export interface ProcessReport {
 const rateSeconds = 10;
 const recentSeconds = 60;
 
-/** The searches that ended in one second. */
-interface Second {
-  ended: number;
-  none: number;
-  ours: number;
-  upstream: number;
+type Fault = "none" | "ours" | "upstream";
+
+/** The requests that ended in one second. */
+interface Second extends Record<RequestKind | Fault, number> {
   /** By latency bucket. */
   buckets: Map<number, number>;
 }
@@ -54,7 +63,8 @@ export function createProcessFigures(now: () => number = Date.now): ProcessFigur
     const known = seconds.get(current);
     if (known) return known;
     for (const each of seconds.keys()) if (each < current - recentSeconds) seconds.delete(each);
-    const created = { ended: 0, none: 0, ours: 0, upstream: 0, buckets: new Map<number, number>() };
+    const kinds = { search: 0, replay: 0, refusal: 0, unauthenticated: 0, unknown: 0 };
+    const created = { ...kinds, none: 0, ours: 0, upstream: 0, buckets: new Map<number, number>() };
     seconds.set(current, created);
     return created;
   }
@@ -72,9 +82,9 @@ export function createProcessFigures(now: () => number = Date.now): ProcessFigur
         inFlight -= 1;
       }
     },
-    recordSearch({ ms, fault }) {
+    recordRequest({ kind, ms, fault }) {
       const current = currentSecond();
-      current.ended += 1;
+      current[kind] += 1;
       if (fault === undefined) return;
       current[fault] += 1;
       const bucket = bucketOf(ms);
@@ -82,7 +92,7 @@ export function createProcessFigures(now: () => number = Date.now): ProcessFigur
     },
     read: () => ({
       in_flight: inFlight,
-      searches_per_second: sum(lastSeconds(rateSeconds), "ended") / rateSeconds,
+      searches_per_second: sum(lastSeconds(rateSeconds), "search") / rateSeconds,
       recent: summarize(lastSeconds(recentSeconds)),
       load: loadavg().map((load) => Number(load.toFixed(2))),
       memory_mb: Math.round(process.memoryUsage.rss() / 1_048_576),
@@ -104,7 +114,7 @@ function bucketOf(ms: number): number {
 
 function summarize(seconds: readonly Second[]): ProcessReport["recent"] {
   const [ownErrors, upstreamErrors] = [sum(seconds, "ours"), sum(seconds, "upstream")];
-  const searches = sum(seconds, "none") + ownErrors + upstreamErrors;
+  const attempts = sum(seconds, "none") + ownErrors + upstreamErrors;
   const counts = new Map<number, number>();
   for (const { buckets } of seconds) {
     for (const [bucket, count] of buckets) counts.set(bucket, (counts.get(bucket) ?? 0) + count);
@@ -115,12 +125,20 @@ function summarize(seconds: readonly Second[]): ProcessReport["recent"] {
       .toSorted(([a], [b]) => a - b)
       .find(([, count]) => {
         soFar += count;
-        return soFar >= searches * 0.95;
+        return soFar >= attempts * 0.95;
       }) ?? [];
   const p95Ms = p95 === undefined ? null : Math.round(bucketFactor ** p95);
-  return { searches, own_errors: ownErrors, upstream_errors: upstreamErrors, p95_ms: p95Ms };
+  return {
+    searches: sum(seconds, "search"),
+    replays: sum(seconds, "replay"),
+    refusals: sum(seconds, "refusal"),
+    attempts,
+    own_errors: ownErrors,
+    upstream_errors: upstreamErrors,
+    p95_ms: p95Ms,
+  };
 }
 
-function sum(seconds: readonly Second[], name: "ended" | "none" | "ours" | "upstream"): number {
+function sum(seconds: readonly Second[], name: RequestKind | Fault): number {
   return seconds.reduce((total, each) => total + each[name], 0);
 }

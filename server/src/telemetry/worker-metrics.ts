@@ -2,9 +2,10 @@ import type { Archiver } from "../db/archiver.ts";
 import type { HostState } from "../db/find-primary.ts";
 import type { Micros } from "../lib/money.ts";
 import { createMeter, type Meter } from "./meter.ts";
+import { createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
 
 /** The metrics of a worker, including those it reads from the database on every scrape. */
-export interface WorkerMetrics {
+export interface WorkerMetrics extends ProcessMetrics {
   countSwept: (swept: { holds: number; micros: Micros }) => void;
   recordSkippedHolds: (overdueSeconds: number) => void;
   countUsageCorrections: (rows: number) => void;
@@ -15,6 +16,7 @@ export interface WorkerMetrics {
   /** Apart from the others, because these are also known when the database cannot be used. */
   watchHosts: (read: () => Promise<readonly HostState[]>) => void;
   render: () => Promise<string>;
+  close: () => void;
 }
 
 export interface DatabaseFacts {
@@ -35,13 +37,12 @@ export function createWorkerMetrics(): WorkerMetrics {
   const sweptMoney = meter.counter("pennyblack_expired_micro_usd");
   const skippedHolds = meter.gauge("pennyblack_skipped_holds_seconds");
   const usageCorrections = meter.counter("pennyblack_usage_corrections");
-  const startedAt = meter.gauge("pennyblack_worker_start_timestamp_seconds");
   const taskSuccess = meter.gauge("pennyblack_task_success_timestamp_seconds");
   const taskFailures = meter.counter("pennyblack_task_failures");
-  startedAt.record(Date.now() / 1_000);
   for (const counter of [sweptHolds, sweptMoney, usageCorrections]) counter.add(0);
 
   return {
+    ...createProcessMetrics(meter),
     countSwept({ holds, micros }) {
       sweptHolds.add(holds);
       sweptMoney.add(Number(micros));
@@ -61,6 +62,7 @@ export function createWorkerMetrics(): WorkerMetrics {
     watchDatabase: (read) => watchDatabase(meter, read),
     watchHosts: (read) => watchHosts(meter, read),
     render: meter.render,
+    close: meter.close,
   };
 }
 

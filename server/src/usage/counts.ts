@@ -1,12 +1,13 @@
-import type { Principal } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
 import type { UpstreamAnswer } from "../providers/provider.ts";
+import { createUnheldCounts, type UnheldRow } from "./unheld-counts.ts";
+import type { UnheldRequest } from "./unheld-requests.ts";
 import { createWalletCounts, type SentCall, type WalletRow } from "./wallet-counts.ts";
 
 /** Counters of this server since the last `take`. */
 export interface Counts {
-  /** A request with a valid key that was refused before its hold, or answered from its Idempotency-Key. */
-  recordRefusal: (caller: Pick<Principal, "walletId" | "keyId" | "mode">, outcome: string) => void;
+  /** Counts a refusal or replay that is not stored individually. */
+  countUnheld: (request: Omit<UnheldRequest, "transport">) => void;
   /** `isOpen`: the upstream's circuit is open after this call, so other upstreams are tried first. */
   recordCall: (answer: UpstreamAnswer, isOpen: boolean) => void;
   /** Books the cost of a call when it is sent. Pass the returned call to `recordPaid` or `recordAbandoned` later. */
@@ -18,6 +19,8 @@ export interface Counts {
   recordCharge: (provider: string, charge: Micros) => void;
   /** Returns the counters as JSON rows for pb.write_tally and resets them. Undefined if there are none. */
   take: () => TakenCounts | undefined;
+  /** The database rejected these counters. */
+  recordLost: (taken: Pick<TakenCounts, "refusals">) => void;
 }
 
 export interface TakenCounts {
@@ -26,15 +29,8 @@ export interface TakenCounts {
   wallets: string;
   /** Requests and calls that were only totaled, because there were too many rows. */
   uncounted: number;
-}
-
-interface RefusalRow {
-  wallet_id: string;
-  key_id: string;
-  mode: string;
-  hour: string;
-  outcome: string;
-  searches: number;
+  /** Hours in which refusals and replays were not counted. */
+  incompleteHours: string[];
 }
 
 interface UpstreamRow {
@@ -58,7 +54,7 @@ const hourMs = 3_600_000;
 
 /** `maxRows` bounds memory when many different keys are refused, or many wallets search. */
 export function createCounts({ maxRows = 10_000, now = Date.now }: { maxRows?: number; now?: () => number }): Counts {
-  const refusals = new Map<string, RefusalRow>();
+  const unheld = createUnheldCounts(maxRows);
   const upstreams = new Map<string, UpstreamRow>();
   const wallets = createWalletCounts(maxRows);
   let uncounted = 0;
@@ -78,13 +74,8 @@ export function createCounts({ maxRows = 10_000, now = Date.now }: { maxRows?: n
   }
 
   return {
-    recordRefusal({ walletId, keyId, mode }, outcome) {
-      const hour = hourNow();
-      const name = `${keyId} ${hour} ${outcome}`;
-      const known = refusals.get(name);
-      if (known) known.searches += 1;
-      else if (refusals.size >= maxRows) uncounted += 1;
-      else refusals.set(name, { wallet_id: walletId, key_id: keyId, mode, hour, outcome, searches: 1 });
+    countUnheld(request) {
+      if (!unheld.add(request)) uncounted += 1;
     },
     recordCall(answer, isOpen) {
       const upToMs = buckets.find((ms) => answer.tookMs <= ms) ?? 10_000;
@@ -108,18 +99,20 @@ export function createCounts({ maxRows = 10_000, now = Date.now }: { maxRows?: n
     },
     take() {
       const walletRows = wallets.take();
-      if (refusals.size + upstreams.size + walletRows.length === 0) return undefined;
+      const { rows, incompleteHours } = unheld.take();
+      if (rows.length + upstreams.size + walletRows.length + incompleteHours.length === 0) return undefined;
       const taken = {
-        refusals: JSON.stringify([...refusals.values()]),
+        refusals: JSON.stringify(rows),
         upstreams: JSON.stringify([...upstreams.values()].map(toRow)),
         wallets: JSON.stringify(walletRows.map(toRow)),
         uncounted,
+        incompleteHours,
       };
-      refusals.clear();
       upstreams.clear();
       uncounted = 0;
       return taken;
     },
+    recordLost: ({ refusals }) => unheld.recordLost(JSON.parse(refusals) as UnheldRow[]),
   };
 }
 

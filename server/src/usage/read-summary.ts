@@ -1,11 +1,14 @@
 import { snapshotAsTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
 import { countRecentSearches, readSearchTimes, type SearchTimes } from "../wallet/wallet.ts";
+import { countColumns } from "./count-columns.ts";
 import { type HourCount, type Summary, summarize, summaryStart } from "./summarize.ts";
 
 export interface WalletUse extends Summary, SearchTimes {
   /** Every search that finished before this is included. */
   asOf: Date;
+  /** There can be more replays and refusals in the last 24 hours. */
+  isAtLeast: boolean;
 }
 
 /**
@@ -18,30 +21,36 @@ export async function readSummary(
   { mode, now }: { mode: "live" | "test"; now: Date },
 ): Promise<WalletUse> {
   return snapshotAsTenant(pool, walletId, async (db) => {
-    const counted = await db.query<HourCount & { asOf: Date }>(
-      `select w.as_of as "asOf", u.hour as start, u.searches, u.ok, u.charged
-       from (select pb.usage_as_of() as as_of) w
+    const counted = await db.query<HourCount & { asOf: Date; isAtLeast: boolean }>(
+      `select w.as_of as "asOf", not w.is_complete as "isAtLeast", u.*
+       from (
+         select pb.usage_as_of() as as_of, pb.are_requests_complete($4, 'infinity') as is_complete
+       ) w
        left join lateral (
-         select hour, sum(searches)::float8 as searches, coalesce(sum(searches) filter (where outcome = 'ok'), 0)::float8 as ok,
+         select hour as start, ${countColumns},
+           coalesce(sum(searches) filter (where was_held and outcome = 'ok'), 0)::float8 as succeeded,
            sum(charged_micros)::bigint as charged
-         from pb.usage_hours where wallet_id = $1 and hour >= $2 and mode = $3 and was_held group by hour
+         from pb.usage_hours where wallet_id = $1 and hour >= $2 and mode = $3 group by hour
        ) u on true`,
-      [walletId, summaryStart(now.getTime()), mode],
+      [walletId, summaryStart(now.getTime()), mode, new Date(now.getTime() - 86_400_000)],
     );
-    const asOf = counted.rows[0]?.asOf ?? now;
+    const { asOf, isAtLeast } = counted.rows[0] ?? { asOf: now, isAtLeast: false };
     const recent = await countRecentSearches(db, walletId, { mode, since: asOf });
     const hours = [
       ...counted.rows.filter(({ start }) => start !== null),
       ...(recent ?? []).map(({ hour, outcome, searches, charged }) => ({
         start: hour,
         searches,
-        ok: outcome === "ok" ? searches : 0,
+        succeeded: outcome === "ok" ? searches : 0,
+        replays: 0,
+        refusals: 0,
         charged,
       })),
     ];
     return {
       ...summarize(hours, now.getTime()),
       asOf: recent ? now : asOf,
+      isAtLeast,
       ...(await readSearchTimes(db, walletId, mode)),
     };
   });

@@ -2,6 +2,7 @@ import { snapshotAsTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 import { countRecentSearches } from "../wallet/wallet.ts";
+import { countColumns } from "./count-columns.ts";
 
 export const usageGroups = ["key", "category", "outcome", "end_user"] as const;
 export type UsageGroup = (typeof usageGroups)[number];
@@ -29,13 +30,18 @@ export interface UsageLine {
   category?: string;
   outcome?: string;
   end_user?: string;
-  searches: bigint;
+  searches: number;
+  /** Absent by end user. */
+  replays?: number;
+  refusals?: number;
   charged: Micros;
 }
 
 export interface Usage {
   /** Every search that finished before this is counted. */
   asOf: Date;
+  /** There can be more replays and refusals. */
+  isAtLeast: boolean;
   lines: UsageLine[];
 }
 
@@ -51,6 +57,8 @@ const columns = {
   end_user: { name: "end_user", type: "text" },
 };
 
+const countedSearches = "sum(searches)::float8 as searches";
+
 /**
  * Rolled-up usage plus the searches finished since the roll-up, read on one snapshot so that none is counted twice. Oldest
  * first. Periods and groups without searches have no line.
@@ -64,6 +72,8 @@ export async function readUsage(pool: Pool, walletId: string, query: UsageQuery)
   const names = keys.map(({ name }) => name);
   const position = keys.map(({ type }, index) => `$${index + 7}::${type}`);
   const counted = `mode, ${isByEndUser ? "end_user" : "key_id, category, outcome"}, searches, charged_micros`;
+  // Replays and refusals are not counted by end user.
+  const wasHeld = isByEndUser ? "true as was_held" : "was_held";
   // A caller can send a different end user with every search, so a page must not read all of the range. Each row has its own
   // day, mode and end user, so the first rows of a page are enough for it.
   const start = after && groups.length > 0 ? position.join(", ") : "null, null, null";
@@ -73,11 +83,11 @@ export async function readUsage(pool: Pool, walletId: string, query: UsageQuery)
   const sql = `
     select to_char(${by} ${by === "hour" ? "at time zone 'utc'" : ""}, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as start,
       ${names.slice(1).join(", ")},
-      sum(searches)::bigint as searches, sum(charged_micros)::bigint as charged
+      ${isByEndUser ? countedSearches : countColumns}, sum(charged_micros)::bigint as charged
     from (
-      select ${by}, ${counted} from ${rolledUp}
+      select ${by}, ${counted}, ${wasHeld} from ${rolledUp}
       union all
-      select ${by === "hour" ? "hour" : "(hour at time zone 'utc')::date"}, ${counted} from jsonb_to_recordset($5)
+      select ${by === "hour" ? "hour" : "(hour at time zone 'utc')::date"}, ${counted}, true from jsonb_to_recordset($5)
         as r (hour timestamptz, mode pb.key_mode, key_id uuid, category text, outcome text, end_user text,
           searches bigint, charged_micros bigint)
     ) u
@@ -88,8 +98,11 @@ export async function readUsage(pool: Pool, walletId: string, query: UsageQuery)
   const edge = (moment: Date): string => (by === "day" ? moment.toISOString().slice(0, 10) : moment.toISOString());
   return snapshotAsTenant(pool, walletId, async (db) => {
     const now = new Date();
-    const watermark = await db.query<{ at: Date }>("select pb.usage_as_of() as at");
-    const since = watermark.rows[0]?.at ?? new Date(0);
+    const state = await db.query<{ since: Date; isAtLeast: boolean }>(
+      `select pb.usage_as_of() as since, not pb.are_requests_complete($1, $2) as "isAtLeast"`,
+      [from, to],
+    );
+    const { since, isAtLeast } = state.rows[0] ?? { since: new Date(0), isAtLeast: false };
     const recent = await countRecentSearches(db, walletId, { since, isByEndUser });
     const rest = (recent ?? []).map(({ keyId, endUser, charged, ...count }) => ({
       ...count,
@@ -99,7 +112,7 @@ export async function readUsage(pool: Pool, walletId: string, query: UsageQuery)
     }));
     const values = [walletId, edge(from), edge(to), limit, JSON.stringify(rest), endUsers ?? null, ...(after ?? [])];
     const { rows } = await db.query<UsageLine>(sql, values);
-    return { asOf: recent ? now : since, lines: rows };
+    return { asOf: recent ? now : since, isAtLeast, lines: rows };
   });
 }
 

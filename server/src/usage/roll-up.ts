@@ -14,6 +14,12 @@ export async function rollUpUsage(db: Queryable, signal: AbortSignal): Promise<n
   return total;
 }
 
+/** Drops the days of refusals and replays that are no longer listed. Returns how many. */
+export async function dropOldRequests(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ dropped: number }>("select pb.drop_old_requests() as dropped");
+  return rows[0]?.dropped ?? 0;
+}
+
 /** Age of the usage watermark in seconds. */
 export async function readUsageLag(db: Queryable): Promise<number> {
   const { rows } = await db.query<{ seconds: number }>(

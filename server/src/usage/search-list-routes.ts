@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { describeText } from "../http/input/faults.ts";
+import { describeText, invalidParameter } from "../http/input/faults.ts";
 import { paginate } from "../http/input/paginate.ts";
 import { noSuchResource, type Resource, readPathId } from "../http/input/path-id.ts";
 import {
@@ -25,12 +25,13 @@ import {
   readEntriesOfSearch,
   readRuns,
   readSearch,
-  readSearches,
-  type SearchesQuery,
   type SearchView,
   serializeEntry,
 } from "../wallet/wallet.ts";
 import { readEndUserParameter } from "./end-user-parameter.ts";
+import { kinds, type ListQuery, readList } from "./read-list.ts";
+import { type RequestView, readRequest } from "./read-requests.ts";
+import { transports } from "./unheld-requests.ts";
 import type { UsageRouteDependencies } from "./usage-routes.ts";
 
 const id = Type.String({ format: "uuid" });
@@ -40,35 +41,85 @@ const nullable = Type.Union([Type.String(), Type.Null()]);
 const searchSchema = Type.Object(
   {
     request_id: Type.String({ format: "uuid", description: "The `Request-Id` of its response." }),
-    at: Type.String({ format: "date-time", description: "When the search was accepted." }),
+    kind: Type.Enum(["search", "refused", "replayed"], {
+      description:
+        "`search`: its price was held. `refused`: rejected before that, for example by a limit. `replayed`: answered from its `Idempotency-Key`. Only a search can be charged.",
+    }),
+    at: Type.String({ format: "date-time", description: "When the search was accepted, or the request arrived." }),
     mode: Type.Enum(["live", "test"]),
     key_id: id,
     key_name: nullable,
     category: nullable,
     outcome: Type.String({
       description:
-        "`ok`, or the problem code of the failure. `pending`: in flight. `expired`, `caller_left` and `released`: ended without a response and was not charged.",
+        "`ok`, or the problem code of the failure or refusal. `pending`: in flight. `expired`, `caller_left` and `released`: ended without a response and was not charged. `replayed`: answered from its `Idempotency-Key`.",
     }),
     charged: money("Amount charged, before any refund"),
     ms: Type.Union([Type.Integer(), Type.Null()], {
-      description: "Milliseconds from the hold to the charge or release. Null while the search is in flight.",
+      description:
+        "Milliseconds from the arrival of the request to the charge or release. Null while the search is in flight, and if there was no hold. An expired search has no `steps` and counts from its hold.",
     }),
+    steps: Type.Union(
+      [
+        Type.Object({
+          auth: Type.Integer({ description: "Finding the key." }),
+          hold: Type.Integer({ description: "Limits, reading the request, and holding the price." }),
+          upstream: Type.Integer({ description: "Waiting for upstreams." }),
+          rank: Type.Integer({ description: "Ranking and encoding the results." }),
+          ledger: Type.Integer({ description: "The charge or release." }),
+        }),
+        Type.Null(),
+      ],
+      {
+        description: "The parts of `ms`. Null while the search is in flight, if it expired, and if there was no hold.",
+      },
+    ),
     end_user: Type.Union([Type.String(), Type.Null()], {
       description:
         "The end user in its `Search-For` header: a hash that starts with `~`, or the id if the wallet stores plain ids. Null without one.",
     }),
     run: Type.Union([Type.String(), Type.Null()], {
       description:
-        "The run named by its `Search-Run` header. Null without a run, for a test search, and once the run is deleted, an hour after it ends.",
+        "The run named by its `Search-Run` header. Null without a run, for a test search, and once the run is deleted, an hour after it ends. A request that was refused before its header was read has none.",
+    }),
+    transport: Type.Union([Type.Enum(transports), Type.Null()], {
+      description:
+        "How a refused or replayed request was sent: to the API, a compatibility endpoint, `/mcp` or the playground. Null for a search.",
     }),
   },
   { title: "Search" },
 );
 
+const unlistedSchema = Type.Object(
+  {
+    since: Type.String({
+      format: "date-time",
+      description: "Refusals and replays are listed and counted from this time on.",
+    }),
+    count: Type.Integer({
+      minimum: 0,
+      description:
+        "Refusals and replays that match the filters and are not stored individually, because a key had more than 20 in a minute or the wallet more than 100 in a minute or 5,000 in a day. Counted in whole hours.",
+    }),
+    at_least: Type.Boolean({
+      description:
+        "There can be more: a server crashed in one of these hours, or had too many different requests to count.",
+    }),
+  },
+  { title: "UnlistedRequests" },
+);
+
 const searchesSchema = Type.Object(
   {
     searches: Type.Array(searchSchema),
-    since: Type.String({ format: "date-time", description: "Searches sent before this time are not listed." }),
+    since: Type.String({
+      format: "date-time",
+      description: "Searches sent before this time are not listed. With `kind=refused` or `replayed`: requests.",
+    }),
+    unlisted: Type.Union([unlistedSchema, Type.Null()], {
+      description:
+        "Null without refusals and replays, and if they are filtered by `run` or `for`, which are not counted.",
+    }),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
       description:
         "Pass as `cursor` to get the next page. With a filter, a page scans at most 5,000 searches, so it can be short or empty without being the last.",
@@ -124,10 +175,14 @@ function listSearches(dependencies: UsageRouteDependencies): Route {
     tag: "Searches",
     summary: "List searches",
     description:
-      "Returns finished searches and their outcomes, newest first. Requests refused before a hold, and replays of an `Idempotency-Key`, are not listed; `GET /v1/usage` counts them. Queries are not included.",
+      "Returns finished searches and their outcomes, newest first. With `kind`, also requests that were refused before a hold, and replays of an `Idempotency-Key`, of the last 7 days. Queries are not included.",
     query: {
+      kind: Type.Enum(kinds, {
+        default: "search",
+        description: "`search`, `refused`, `replayed`, or `all`.",
+      }),
       outcome: Type.String({
-        description: "`ok`, `failed` for every other outcome, or a single outcome.",
+        description: "`ok`, `failed` for every other outcome except `replayed`, or a single outcome.",
         examples: ["failed"],
       }),
       key_id: Type.String({ format: "uuid", description: "Only searches with this key." }),
@@ -152,11 +207,16 @@ function listSearches(dependencies: UsageRouteDependencies): Route {
       const { endUser, ...query } = readSearchesQuery(request.query);
       const endUsers =
         endUser === undefined ? undefined : await findStoredEndUser(dependencies, walletId, endUser).catch(unavailable);
-      const page = await readSearches(tenant, walletId, { ...query, endUsers }).catch(unavailable);
+      const { items, since, unlisted, next } = await readList(tenant, walletId, { ...query, endUsers }).catch(
+        unavailable,
+      );
       return {
-        searches: page.searches.map(serializeSearch),
-        since: page.since.toISOString(),
-        next_cursor: page.next === undefined ? null : toCursor(page.next),
+        searches: items.map((item) => ("transport" in item ? serializeRequest(item) : serializeSearch(item))),
+        since: since.toISOString(),
+        unlisted: unlisted
+          ? { since: unlisted.since.toISOString(), count: unlisted.count, at_least: unlisted.isAtLeast }
+          : null,
+        next_cursor: next === undefined ? null : toCursor(next),
       };
     },
   };
@@ -173,14 +233,18 @@ function readOneSearch({ tenant, guard }: UsageRouteDependencies): Route {
     tag: "Searches",
     summary: "Get a search",
     description:
-      "Returns the outcome of a search and its charge and refund, by Request-Id. Returns 404 if the request was refused before a hold; it was not charged.",
+      "Returns the outcome of a search and its charge and refund, by Request-Id. Also returns a request that was refused or replayed within the last 7 days, if it is stored. After that, 404 means that the request was not charged.",
     answer: searchDetailsSchema,
     problems: ["not_found", ...managementProblems],
     handle: async (request, reply) => {
       const { walletId } = await guard(request, reply, "wallet:read");
       const requestId = readPathId(request.params, searchResource);
       const search = await readSearch(tenant, walletId, requestId).catch(unavailable);
-      if (!search) throw noSuchResource(searchResource);
+      if (!search) {
+        const refused = await readRequest(tenant, walletId, requestId).catch(unavailable);
+        if (!refused) throw noSuchResource(searchResource);
+        return { ...serializeRequest(refused), entries: [] };
+      }
       const entries = await readEntriesOfSearch(tenant, walletId, requestId).catch(unavailable);
       return { ...serializeSearch(search), entries: entries.map((entry) => serializeEntry(entry)) };
     },
@@ -224,9 +288,29 @@ function listRuns({ tenant, guard }: UsageRouteDependencies): Route {
   };
 }
 
+function serializeRequest(request: RequestView) {
+  return {
+    request_id: request.id,
+    kind: request.outcome === "replayed" ? "replayed" : "refused",
+    at: request.at.toISOString(),
+    mode: request.mode,
+    key_id: request.keyId,
+    key_name: request.keyName,
+    category: null,
+    outcome: request.outcome,
+    charged: formatUsd(0n),
+    ms: null,
+    steps: null,
+    end_user: request.endUser,
+    run: request.run,
+    transport: request.transport,
+  };
+}
+
 function serializeSearch(search: SearchView) {
   return {
     request_id: search.id,
+    kind: "search",
     at: search.heldAt.toISOString(),
     mode: search.mode,
     key_id: search.keyId,
@@ -235,8 +319,10 @@ function serializeSearch(search: SearchView) {
     outcome: search.outcome,
     charged: formatUsd(search.charged),
     ms: search.ms,
+    steps: search.steps,
     end_user: search.endUser,
     run: search.run,
+    transport: null,
   };
 }
 
@@ -251,8 +337,9 @@ function serializeRun({ name, spent, limit, searches, openedAt, expiresAt }: Run
   };
 }
 
-function readSearchesQuery(query: unknown): Omit<SearchesQuery, "endUsers"> & { endUser: string | undefined } {
+function readSearchesQuery(query: unknown): Omit<ListQuery, "endUsers"> & { endUser: string | undefined } {
   const given = readQuery(query, {
+    kind: oneOf(kinds),
     outcome: readOutcome,
     for: readEndUserParameter,
     key_id: uuidOf("the id of a key"),
@@ -264,8 +351,14 @@ function readSearchesQuery(query: unknown): Omit<SearchesQuery, "endUsers"> & { 
     cursor: cursorId,
     limit: pageSize({ default: 50, max: 100 }),
   });
-  const { key_id: keyId, for: endUser, cursor: before, ...filter } = given;
-  return { ...filter, keyId, endUser, before };
+  const isUnheld = given.kind === "refused" || given.kind === "replayed";
+  if (isUnheld && given.category !== undefined && given.category !== "")
+    throw invalidParameter(
+      "category",
+      "must be absent or `none` with this `kind`, because refusals and replays have none",
+    );
+  const { kind = "search", key_id: keyId, for: endUser, cursor: before, ...filter } = given;
+  return { ...filter, kind, keyId, endUser, before };
 }
 
 function readOutcome(text: string | undefined): string | undefined {

@@ -3,11 +3,13 @@ import { test } from "node:test";
 import { type HourCount, summarize } from "./summarize.ts";
 
 const now = Date.parse("2030-01-31T10:30:00Z");
-const hour = (start: string, searches: number, ok = searches): HourCount => ({
+const hour = (start: string, searches: number, succeeded = searches): HourCount => ({
   start: new Date(`${start}:00:00Z`),
   searches,
-  ok,
-  charged: BigInt(ok) * 10_000n,
+  succeeded,
+  replays: 0,
+  refusals: 0,
+  charged: BigInt(succeeded) * 10_000n,
 });
 
 test("a wallet without searches has no burn rate, no typical day and no success rate", () => {
@@ -48,7 +50,7 @@ test("the last 24 hours are the current hour and the 23 before it", () => {
     now,
   );
   assert.deepEqual([hours[0]?.start.toISOString(), hours[0]?.searches], ["2030-01-30T11:00:00.000Z", 4]);
-  assert.deepEqual(last24, { searches: 8, ok: 7, successRate: 0.875 });
+  assert.deepEqual([last24.searches, last24.succeeded, last24.successRate], [8, 7, 0.875]);
 });
 
 test("adds up rolled-up and recent counts of the same hour", () => {

@@ -1,19 +1,24 @@
 import type { Micros } from "../lib/money.ts";
 
-export interface HourCount {
+export interface HourCount extends Total {
   start: Date;
+}
+
+interface Total {
   searches: number;
-  ok: number;
+  succeeded: number;
+  replays: number;
+  refusals: number;
   charged: Micros;
 }
 
 export interface Summary {
   /** Recent charges per day. */
   burnPerDay: Micros;
-  today: { searches: number; charged: Micros; typicalByNow: number | undefined };
+  today: Total & { typicalByNow: number | undefined };
   /** The current hour and the 23 before it, oldest first. */
   hours: HourCount[];
-  last24: { searches: number; ok: number; successRate: number | undefined };
+  last24: Total & { successRate: number | undefined };
 }
 
 const hourMs = 3_600_000;
@@ -25,22 +30,22 @@ export function summaryStart(nowMs: number): Date {
   return new Date(startOf(nowMs, dayMs) - typicalDays * dayMs);
 }
 
-/** Takes hourly counts since `summaryStart`, in any order. Hours without searches may be missing. */
+/** Takes hourly counts since `summaryStart`, in any order. Hours without requests may be missing. */
 export function summarize(counts: readonly HourCount[], nowMs: number): Summary {
-  const busy = counts.filter(({ searches }) => searches > 0);
   const today = startOf(nowMs, dayMs);
   const thisHour = startOf(nowMs, hourMs);
-  const since = (ms: number): HourCount[] => busy.filter(({ start }) => start.getTime() >= ms);
+  const since = (ms: number): HourCount[] => counts.filter(({ start }) => start.getTime() >= ms);
   const hours = Array.from({ length: 24 }, (_, index) => {
     const start = new Date(thisHour - (23 - index) * hourMs);
-    return { start, ...total(busy.filter((hour) => hour.start.getTime() === start.getTime())) };
+    return { start, ...total(counts.filter((hour) => hour.start.getTime() === start.getTime())) };
   });
-  const { searches, ok } = total(hours);
+  const last24 = total(hours);
+  const { searches, succeeded } = last24;
   return {
     burnPerDay: burnPerDay(since(nowMs - typicalDays * dayMs), nowMs),
-    today: { ...total(since(today)), typicalByNow: typicalByNow(busy, nowMs) },
+    today: { ...total(since(today)), typicalByNow: typicalByNow(counts, nowMs) },
     hours,
-    last24: { searches, ok, successRate: searches === 0 ? undefined : Number((ok / searches).toFixed(4)) },
+    last24: { ...last24, successRate: searches === 0 ? undefined : Number((succeeded / searches).toFixed(4)) },
   };
 }
 
@@ -59,7 +64,7 @@ function burnPerDay(hours: readonly HourCount[], nowMs: number): Micros {
  */
 function typicalByNow(hours: readonly HourCount[], nowMs: number): number | undefined {
   const today = startOf(nowMs, dayMs);
-  const earlier = hours.filter(({ start }) => start.getTime() < today);
+  const earlier = hours.filter(({ start, searches }) => searches > 0 && start.getTime() < today);
   if (earlier.length === 0) return undefined;
   const firstDay = startOf(Math.min(...earlier.map(({ start }) => start.getTime())), dayMs);
   const days = (today - firstDay) / dayMs;
@@ -71,10 +76,14 @@ function typicalByNow(hours: readonly HourCount[], nowMs: number): number | unde
   return Math.round(weighted / days);
 }
 
-function total(hours: readonly HourCount[]): { searches: number; ok: number; charged: Micros } {
+function total(hours: readonly HourCount[]): Total {
+  const count = (name: "searches" | "succeeded" | "replays" | "refusals"): number =>
+    hours.reduce((sum, hour) => sum + hour[name], 0);
   return {
-    searches: hours.reduce((sum, hour) => sum + hour.searches, 0),
-    ok: hours.reduce((sum, hour) => sum + hour.ok, 0),
+    searches: count("searches"),
+    succeeded: count("succeeded"),
+    replays: count("replays"),
+    refusals: count("refusals"),
     charged: hours.reduce((sum, hour) => sum + hour.charged, 0n),
   };
 }

@@ -35,6 +35,8 @@ const summarySchema = Type.Object(
     }),
     today: Type.Object({
       searches: count("Finished searches accepted since midnight UTC."),
+      replays: count("Replays of an `Idempotency-Key` since midnight UTC."),
+      refusals: count("Requests refused since midnight UTC."),
       charged: money("Total charged for them"),
       usual_searches_by_now: Type.Union([Type.Integer(), Type.Null()], {
         description:
@@ -43,13 +45,19 @@ const summarySchema = Type.Object(
     }),
     last_24h: Type.Object({
       searches: count("Total of `hours`."),
-      ok: count("Searches that succeeded."),
+      succeeded: count("Searches that succeeded. The others failed."),
+      replays: count("Requests answered from their `Idempotency-Key`."),
+      refusals: count("Requests rejected before their price was held."),
+      at_least: Type.Boolean({
+        description:
+          "There can be more replays and refusals, because a server crashed or had too many different ones to count.",
+      }),
       success_rate: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
         description:
-          "`ok` divided by `searches`. A search whose caller disconnected did not succeed; refused requests are not counted.",
+          "`succeeded` divided by `searches`. A search whose caller disconnected did not succeed. Replays and refusals do not count.",
       }),
       p50_ms: milliseconds(
-        "Median time from the hold to the charge, over the latest 1,000 successful searches of the last 24 hours.",
+        "Median time from the arrival of the request to the charge, over the latest 1,000 successful searches of the last 24 hours.",
       ),
       p95_ms: milliseconds("95th percentile of the same searches."),
     }),
@@ -58,7 +66,9 @@ const summarySchema = Type.Object(
         {
           start: Type.String({ format: "date-time" }),
           searches: Type.Integer({ minimum: 0 }),
-          ok: Type.Integer({ minimum: 0 }),
+          succeeded: Type.Integer({ minimum: 0 }),
+          replays: Type.Integer({ minimum: 0 }),
+          refusals: Type.Integer({ minimum: 0 }),
           charged: money("Total charged for them"),
         },
         { title: "HourlySearches" },
@@ -104,20 +114,27 @@ export function summaryRoutes({ tenant, guard }: UsageRouteDependencies): Route[
           runway_days: burnPerDay === 0n ? null : Number((available * 10n) / burnPerDay) / 10,
           today: {
             searches: today.searches,
+            replays: today.replays,
+            refusals: today.refusals,
             charged: formatUsd(today.charged),
             usual_searches_by_now: today.typicalByNow ?? null,
           },
           last_24h: {
             searches: last24.searches,
-            ok: last24.ok,
+            succeeded: last24.succeeded,
+            replays: last24.replays,
+            refusals: last24.refusals,
+            at_least: use.isAtLeast,
             success_rate: last24.successRate ?? null,
             p50_ms: use.p50,
             p95_ms: use.p95,
           },
-          hours: use.hours.map(({ start, searches, ok, charged }) => ({
+          hours: use.hours.map(({ start, searches, succeeded, replays, refusals, charged }) => ({
             start: start.toISOString(),
             searches,
-            ok,
+            succeeded,
+            replays,
+            refusals,
             charged: formatUsd(charged),
           })),
         };

@@ -3,22 +3,30 @@ import { randomUUIDv7 } from "node:crypto";
 import { after, beforeEach, test } from "node:test";
 import { createTestDatabase } from "../../test/support/services/database.ts";
 import type { Queryable } from "../db/pool.ts";
+import { firstIdOf } from "../lib/first-id-of.ts";
 import type { UpstreamAnswer } from "../providers/provider.ts";
 import { readAbandonedCalls, readMargin, readWalletDays, readWalletMargin } from "./read-margin.ts";
 import { readUpstreamHours } from "./read-upstream-hours.ts";
-import { rollUpUsage } from "./roll-up.ts";
+import { dropOldRequests, rollUpUsage } from "./roll-up.ts";
 import { createTally } from "./tally.ts";
+import { createUnheldQueue, type UnheldQueue, type UnheldRequest } from "./unheld-requests.ts";
 
 const db = await createTestDatabase();
 after(() => db.drop());
 beforeEach(() =>
   db.owner.query(
-    "truncate pb.usage_hours, pb.usage_days, pb.upstream_days, pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls",
+    "truncate pb.unheld_requests, pb.incomplete_hours, pb.usage_hours, pb.usage_days, pb.upstream_days, pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls",
   ),
 );
 
 const intervalMs = 3_600_000;
 const caller = { walletId: randomUUIDv7(), keyId: randomUUIDv7(), mode: "live" as const };
+
+/** A refusal at this time. */
+function refusal(outcome: string, at = Date.now(), of: Partial<UnheldRequest> = {}): UnheldRequest {
+  const id = firstIdOf(new Date(at)).slice(0, 14) + randomUUIDv7().slice(14);
+  return { ...caller, id, outcome, transport: "http", ...of };
+}
 
 function quietLog() {
   const lines: string[] = [];
@@ -36,16 +44,22 @@ async function counted(): Promise<string[]> {
   return rows.map(({ line }) => line);
 }
 
-test("counts refusals per UTC hour and day, across batches and servers", async () => {
-  let now = Date.parse("2026-01-31T23:59:59.999Z");
-  const tallies = [1, 2].map(() => createTally({ db: db.ledger, ...quietLog(), intervalMs, now: () => now }));
-  for (const tally of tallies) {
-    tally.recordRefusal(caller, "rate_limited");
-    tally.recordRefusal(caller, "rate_limited");
-  }
-  await Promise.all(tallies.map((tally) => tally.write()));
-  now += 1;
-  for (const tally of tallies) tally.recordRefusal(caller, "rate_limited");
+async function countStored(where = "true"): Promise<number> {
+  const { rows } = await db.owner.query(`select count(*)::int as requests from pb.unheld_requests where ${where}`);
+  return rows[0].requests;
+}
+
+async function countRequests(): Promise<number> {
+  const { rows } = await db.owner.query("select sum(searches)::int as requests from pb.usage_days");
+  return rows[0].requests;
+}
+
+test("stores and counts refusals per UTC hour and day, across batches and servers", async () => {
+  const [late, early] = [Date.parse("2026-01-31T23:59:59.999Z"), Date.parse("2026-02-01T00:00:00Z")];
+  await db.owner.query("select pb.make_partitions('2026-01-31', '2026-02-01')");
+  const tallies = [1, 2].map(() => createTally({ db: db.ledger, ...quietLog(), intervalMs }));
+  for (const tally of tallies)
+    for (const at of [late, late, early]) tally.recordUnheld(refusal("rate_limited", at, { run: "nightly" }));
   await Promise.all(tallies.map((tally) => tally.close()));
   assert.deepEqual(await counted(), [
     "01-31 23 live rate_limited f 4 0",
@@ -53,6 +67,67 @@ test("counts refusals per UTC hour and day, across batches and servers", async (
     "2026-01-31 live rate_limited f 4 0",
     "2026-02-01 live rate_limited f 2 0",
   ]);
+  assert.equal(await countStored("run = 'nightly' and transport = 'http'"), 6);
+});
+
+test("beyond 20 per key and minute and 100 per wallet, refusals are counted and not stored", async () => {
+  let now = 0;
+  const tally = createTally({ db: db.ledger, ...quietLog(), intervalMs, now: () => now });
+  const refuse = (count: number, of?: Partial<UnheldRequest>): void => {
+    for (let done = 0; done < count; done += 1) tally.recordUnheld(refusal("rate_limited", Date.now(), of));
+  };
+  refuse(21);
+  for (let key = 0; key < 5; key += 1) refuse(20, { keyId: randomUUIDv7() });
+  refuse(1, { walletId: randomUUIDv7(), keyId: randomUUIDv7() });
+  await tally.write();
+  assert.deepEqual([await countStored(), await countRequests()], [101, 122]);
+  now += 60_000;
+  refuse(1);
+  await tally.close();
+  assert.deepEqual([await countStored(), await countRequests()], [102, 123]);
+});
+
+test("at most 5,000 refusals per wallet and day and 500 per second are stored, shared by the servers", async () => {
+  let now = 0;
+  const stored = (servers: number) => createUnheldQueue({ servers, now: () => now });
+  const [alone, half] = [stored(1), stored(2)];
+  const accepted = (queue: UnheldQueue, of: () => Partial<UnheldRequest>): number => {
+    let count = 0;
+    for (let done = 0; done < 600; done += 1) if (queue.add(refusal("rate_limited", 0, of()))) count += 1;
+    queue.take();
+    return count;
+  };
+  const others = () => ({ walletId: randomUUIDv7(), keyId: randomUUIDv7() });
+  assert.deepEqual([accepted(alone, others), accepted(half, others)], [500, 500]);
+  now += 1_000;
+  assert.deepEqual([accepted(alone, () => ({})), accepted(half, () => ({}))], [20, 10]);
+  let [ofDay, ofHalf] = [20, 10];
+  for (let minute = 1; minute < 100; minute += 1) {
+    now = minute * 60_000;
+    const keys = () => ({ keyId: randomUUIDv7() });
+    ofDay += accepted(alone, keys);
+    ofHalf += accepted(half, keys);
+  }
+  assert.deepEqual([ofDay, ofHalf], [5_000, 2_500]);
+});
+
+test("a queue of 5,000 refusals drops, and counts what it drops", async () => {
+  let now = 0;
+  let isAvailable = false;
+  const query = async (text: string, values: unknown[]) => {
+    if (!isAvailable) throw new Error("the connection broke");
+    return db.ledger.query(text, values);
+  };
+  const tally = createTally({ db: { query } as unknown as Queryable, ...quietLog(), intervalMs, now: () => now });
+  for (let done = 0; done < 5_500; done += 1) {
+    if (done % 500 === 0) now += 1_000;
+    tally.recordUnheld(refusal("rate_limited", Date.now(), { walletId: randomUUIDv7(), keyId: randomUUIDv7() }));
+  }
+  isAvailable = true;
+  await tally.close();
+  assert.equal(await countRequests(), 5_500);
+  // The first one is taken from the queue at once.
+  assert.equal(await countStored(), 5_001);
 });
 
 test("a batch is resent until it is acknowledged, and counts once", async () => {
@@ -65,7 +140,8 @@ test("a batch is resent until it is acknowledged, and counts once", async () => 
   const tally = createTally({ db: { query } as unknown as Queryable, log, intervalMs });
   const write = async (next: typeof database): Promise<void> => {
     database = next;
-    tally.recordRefusal(caller, "key_budget_spent");
+    // 20 are stored, one is counted.
+    for (let done = 0; done < 21; done += 1) tally.recordUnheld(refusal("key_budget_spent"));
     await tally.write();
   };
   await write("reply lost");
@@ -73,9 +149,52 @@ test("a batch is resent until it is acknowledged, and counts once", async () => 
   await write("unreachable");
   await write("available");
   await tally.close();
-  const { rows } = await db.owner.query("select searches from pb.usage_days");
-  assert.deepEqual(rows, [{ searches: 4n }]);
-  assert.equal(lines.length, 3);
+  assert.deepEqual([await countStored(), await countRequests()], [20, 84]);
+  assert.ok(lines.length > 0);
+});
+
+test("hours are incomplete in which a server counted too many different refusals, or was killed", async () => {
+  const tally = createTally({ db: db.ledger, ...quietLog(), intervalMs, maxRows: 1 });
+  const isComplete = async (since: string, until: string): Promise<boolean | undefined> =>
+    (await db.tenant.query<{ ok: boolean }>("select pb.are_requests_complete($1, $2) as ok", [since, until])).rows[0]
+      ?.ok;
+  // Not stored, because their keys have used up their limits.
+  const at = Date.parse("2026-01-31T12:34:56Z");
+  for (const keyId of [randomUUIDv7(), randomUUIDv7()])
+    for (let done = 0; done < 21; done += 1) tally.recordUnheld(refusal("rate_limited", at, { keyId }));
+  await tally.close();
+  assert.equal(await isComplete("2026-01-31T12:59Z", "2026-01-31T13:00Z"), false);
+  assert.equal(await isComplete("2026-01-31T13:00Z", "2026-01-31T14:00Z"), true);
+  assert.equal(await isComplete("2026-01-31T11:00Z", "2026-01-31T12:00Z"), true);
+
+  const killed = randomUUIDv7();
+  const report = "insert into pb.secret_reports values ($1, '{}', '{}', $2, $3)";
+  await db.owner.query(report, [killed, "2026-01-31T15:59:55Z", false]);
+  await db.owner.query(report, [randomUUIDv7(), "2026-01-31T18:00:00Z", false]);
+  await db.owner.query("insert into pb.tally_writers values ($1, 0, now())", [killed]);
+  await rollUpUsage(db.owner, new AbortController().signal);
+  for (const [hour, expected] of [
+    [15, false],
+    [16, false],
+    [17, true],
+    [18, true],
+  ] as const)
+    assert.equal(await isComplete(`2026-01-31T${hour}:10Z`, `2026-01-31T${hour}:20Z`), expected, `hour ${hour}`);
+});
+
+test("refusals of the last seven days are listed, and older days are dropped", async () => {
+  const { rows } = await db.owner.query<{ since: Date }>("select pb.requests_listed_since() as since");
+  const since = rows[0]?.since.getTime() ?? assert.fail();
+  await dropOldRequests(db.worker);
+  await db.owner.query("select pb.make_partitions(pb.utc_day(now()) - 9, pb.utc_day(now()))");
+  const tally = createTally({ db: db.ledger, ...quietLog(), intervalMs });
+  for (const at of [since - 86_400_000, since - 1, since, Date.now()]) tally.recordUnheld(refusal("rate_limited", at));
+  await tally.close();
+  assert.equal(await countStored(), 4);
+  assert.equal(await dropOldRequests(db.worker), 2);
+  assert.equal(await countStored(), 2);
+  assert.equal(await dropOldRequests(db.worker), 0);
+  assert.equal(await countRequests(), 4, "counts are kept");
 });
 
 test("logs the costs that cannot be written at shutdown", async () => {
@@ -91,10 +210,12 @@ test("logs the costs that cannot be written at shutdown", async () => {
 test("a batch that the database rejects is dropped, and later batches are written", async () => {
   const { lines, log } = quietLog();
   const tally = createTally({ db: db.ledger, log, intervalMs });
-  tally.recordRefusal({ ...caller, keyId: "not an id" }, "rate_limited");
+  tally.recordUnheld(refusal("rate_limited", Date.now(), { keyId: "not an id" }));
+  await tally.write();
+  assert.match(lines.join(), /only counted/);
   await tally.write();
   assert.match(lines.join(), /dropped/);
-  tally.recordRefusal(caller, "rate_limited");
+  tally.recordUnheld(refusal("rate_limited"));
   await tally.close();
   assert.equal((await counted()).length, 2);
 });
@@ -102,12 +223,14 @@ test("a batch that the database rejects is dropped, and later batches are writte
 test("bounds its memory and logs how many requests were not counted", async () => {
   const { lines, log } = quietLog();
   const tally = createTally({ db: db.ledger, log, intervalMs, maxRows: 2 });
-  for (const outcome of ["a", "b", "c", "a", "d"]) tally.recordRefusal(caller, outcome);
+  for (let done = 0; done < 20; done += 1) tally.recordUnheld(refusal("stored"));
+  for (const outcome of ["a", "b", "c", "a", "d"]) tally.recordUnheld(refusal(outcome));
   await tally.close();
   const { rows } = await db.owner.query("select outcome, searches from pb.usage_days order by outcome");
   assert.deepEqual(rows, [
     { outcome: "a", searches: 2n },
     { outcome: "b", searches: 1n },
+    { outcome: "stored", searches: 20n },
   ]);
   assert.match(lines.join(), /tally full/);
 });

@@ -36,6 +36,10 @@ const usageSchema = Type.Object(
       description:
         "Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet. A period that ends later is not complete.",
     }),
+    at_least: Type.Boolean({
+      description:
+        "There can be more replays and refusals than reported, because a server crashed in this period or had too many different ones to count. Searches are exact.",
+    }),
     currency: Type.Literal("usd"),
     usage: Type.Array(
       Type.Object(
@@ -47,13 +51,28 @@ const usageSchema = Type.Object(
           outcome: Type.Optional(
             Type.String({
               description:
-                "`ok`, or the problem code of the failure. `expired`, `caller_left` and `released`: ended without a response and was not charged. `replayed`: answered from its `Idempotency-Key` and was not charged again.",
+                "`ok`, or the problem code of the failure or refusal. `expired`, `caller_left` and `released`: ended without a response and was not charged. `replayed`: answered from its `Idempotency-Key` and was not charged again.",
             }),
           ),
           end_user: Type.Optional(
             Type.String({ description: "A hash that starts with `~`, or the id if the wallet stores plain ids." }),
           ),
-          searches: Type.Integer({ minimum: 0 }),
+          searches: Type.Integer({
+            minimum: 0,
+            description: "Requests whose price was held, whether they succeeded or failed.",
+          }),
+          replays: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              description: "Requests answered from their `Idempotency-Key`. Not by end user.",
+            }),
+          ),
+          refusals: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              description: "Requests rejected before their price was held. Not by end user.",
+            }),
+          ),
           charged: Type.String({ description: "Amount in USD as a decimal string.", pattern: "^\\d+\\.\\d{2,6}$" }),
         },
         { title: "UsagePeriod" },
@@ -74,7 +93,7 @@ export function usageRoutes(dependencies: UsageRouteDependencies): Route[] {
       tag: "Usage",
       summary: "Get usage",
       description:
-        "Returns the number of searches and the amount charged per hour or day (UTC), oldest first, split by mode and by the fields in `group`. Periods without searches are omitted. Refused requests with a valid key are included with a charge of 0.00; a server that crashes can lose the last few seconds of those. By end user, only searches with `Search-For` that were not refused are counted, for the last 90 days (7 in test mode). Queries are not included.",
+        "Returns the number of searches, replays and refusals and the amount charged per hour or day (UTC), oldest first, split by mode and by the fields in `group`. Periods without requests are omitted. By end user, only searches with `Search-For` are counted, for the last 90 days (7 in test mode). Queries are not included.",
       query: {
         from: Type.String({
           description: "Start day or time, rounded down to the hour or day. Default: 30 days before `to`.",
@@ -109,7 +128,7 @@ export function usageRoutes(dependencies: UsageRouteDependencies): Route[] {
           endUser === undefined
             ? undefined
             : await findStoredEndUser(dependencies, walletId, endUser).catch(unavailable);
-        const { asOf, lines } = await readUsage(dependencies.tenant, walletId, {
+        const { asOf, isAtLeast, lines } = await readUsage(dependencies.tenant, walletId, {
           ...query,
           endUsers,
           limit: query.limit + 1,
@@ -120,6 +139,7 @@ export function usageRoutes(dependencies: UsageRouteDependencies): Route[] {
           to: query.to.toISOString(),
           by: query.by,
           as_of: asOf.toISOString(),
+          at_least: isAtLeast,
           currency: "usd",
           usage: page.rows.map(serializeLine),
           next_cursor: page.nextCursor,
@@ -129,11 +149,10 @@ export function usageRoutes(dependencies: UsageRouteDependencies): Route[] {
   ];
 }
 
-function serializeLine({ charged, searches, ...line }: UsageLine) {
+function serializeLine({ charged, ...line }: UsageLine) {
   return {
     ...line,
     ...(line.category !== undefined && { category: line.category === "" ? null : line.category }),
-    searches: Number(searches),
     charged: formatUsd(charged),
   };
 }

@@ -10,6 +10,7 @@ export {
   type WalletMarginRow,
 } from "./read-margin.ts";
 export { readUpstreamHours, type UpstreamDay } from "./read-upstream-hours.ts";
-export { readUsageLag, recountUsage, rollUpUsage } from "./roll-up.ts";
+export { dropOldRequests, readUsageLag, recountUsage, rollUpUsage } from "./roll-up.ts";
 export { createTally, type Tally } from "./tally.ts";
+export type { Transport, UnheldRequest } from "./unheld-requests.ts";
 export type { SentCall } from "./wallet-counts.ts";

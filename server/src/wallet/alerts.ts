@@ -1,4 +1,4 @@
-import { callAsTenant } from "../db/as-tenant.ts";
+import { type Actor, callAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 
@@ -18,10 +18,6 @@ export async function readAlerts(db: Queryable, walletId: string): Promise<Alert
 }
 
 /** Returns false if the wallet does not exist. Emits an event immediately if the balance is already below the threshold. */
-export async function setAlerts(pool: Pool, walletId: string, alerts: Omit<Alerts, "name">): Promise<boolean> {
-  const found = await callAsTenant<boolean | null>(pool, walletId, "pb.set_alerts($2, $3)", [
-    alerts.email,
-    alerts.lowBalance,
-  ]);
-  return found ?? false;
+export function setAlerts(pool: Pool, by: Actor, { email, lowBalance }: Omit<Alerts, "name">): Promise<boolean> {
+  return callAsTenant<boolean>(pool, by.walletId, "pb.set_alerts($2, $3, $4)", [by.keyId, email, lowBalance]);
 }

@@ -30,7 +30,7 @@ const tables: Record<string, string> = {
   closed_days: "transfers = transfers + 1",
   hour_trees: "hashes = sha256('b')",
   ledger_days: "signed = 'b'",
-  audit_log: "reason = 'b'",
+  changes: "reason = 'b'",
 };
 
 test("ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, also by their owner", async () => {

@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from "node:crypto";
-import { asTenant, callAsTenant } from "../db/as-tenant.ts";
+import { type Actor, asTenant, callAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 
@@ -45,8 +45,9 @@ export async function readAutoTopUp(pool: Pool, walletId: string): Promise<AutoT
 }
 
 /** Also re-enables an automatic top-up that was turned off after declines. */
-export async function setAutoTopUp(pool: Pool, walletId: string, limits: AutoTopUpLimits): Promise<void> {
-  await callAsTenant(pool, walletId, "pb.set_auto_top_up($2, $3, $4, $5)", [
+export async function setAutoTopUp(pool: Pool, by: Actor, limits: AutoTopUpLimits): Promise<void> {
+  await callAsTenant(pool, by.walletId, "pb.set_auto_top_up($2, $3, $4, $5, $6)", [
+    by.keyId,
     limits.threshold,
     limits.amount,
     limits.dayCap,
@@ -55,8 +56,8 @@ export async function setAutoTopUp(pool: Pool, walletId: string, limits: AutoTop
 }
 
 /** Returns the processor's customer id, so that the caller can detach the saved cards. */
-export async function deleteAutoTopUp(pool: Pool, walletId: string): Promise<{ customerId: string | null }> {
-  await callAsTenant(pool, walletId, "pb.delete_auto_top_up()", []);
+export async function deleteAutoTopUp(pool: Pool, { walletId, keyId }: Actor): Promise<{ customerId: string | null }> {
+  await callAsTenant(pool, walletId, "pb.delete_auto_top_up($2)", [keyId]);
   const { rows } = await asTenant(pool, walletId, (db) =>
     db.query<{ customer_id: string }>("select customer_id from pb.payment_customers where wallet_id = $1", [walletId]),
   );

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { asTenant, callAsTenant } from "../db/as-tenant.ts";
+import { type Actor, asTenant, callAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import { resealColumn } from "../db/reseal-column.ts";
 import { isHashedEndUser } from "../lib/end-user-id.ts";
@@ -59,10 +59,11 @@ export function readEndUserSettings(tenant: Pool, walletId: string): Promise<End
 /** Applies within a second to later searches. Stored ids and hashes do not change. */
 export async function setEndUserIds(
   { tenant, secrets }: EndUserDependencies,
-  walletId: string,
+  { walletId, keyId }: Actor,
   storesPlainIds: boolean,
 ): Promise<void> {
-  await callAsTenant(tenant, walletId, "pb.set_end_user_ids($2, $3)", [storesPlainIds, sealNewKey(secrets, walletId)]);
+  const values = [keyId, storesPlainIds, sealNewKey(secrets, walletId)];
+  await callAsTenant(tenant, walletId, "pb.set_end_user_ids($2, $3, $4)", values);
 }
 
 /** Seals the keys of all wallets under the writing version. The hashes do not change. */

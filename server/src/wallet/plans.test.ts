@@ -125,3 +125,37 @@ test("with statistics of a large database, hold, capture and release look every 
   await db.owner.query("vacuum analyze");
   await assertLookUps(20);
 });
+
+test("hold and release change wallets and windows without a new index entry", async () => {
+  const client = await db.owner.connect();
+  try {
+    await client.query("begin");
+    for (const [item] of [batches(30), batches(30)].map((each) => each.at(-1) ?? [])) {
+      assert.ok(item);
+      assert.equal((await holdBatch(client, [item], false))[0]?.outcome, "held");
+      assert.equal((await releaseBatch(client, [item]))[0]?.state, "released");
+    }
+    const { rows } = await client.query<{ relname: string; updates: number; isHot: boolean }>(
+      `select relname, n_tup_upd::int as updates, n_tup_upd = n_tup_hot_upd as "isHot"
+       from pg_stat_xact_user_tables where relname in ('wallets', 'budget_windows') order by relname`,
+    );
+    // Four budgets and a run: the first hold may open windows, and each release and the second hold change all of them.
+    assert.deepEqual(
+      rows.map(({ relname, updates, isHot }) => [relname, isHot && updates >= 3]),
+      [
+        ["budget_windows", true],
+        ["wallets", true],
+      ],
+    );
+    await client.query("rollback");
+  } finally {
+    client.release();
+  }
+});
+
+test("ended windows are found without reading the others", async () => {
+  const plans = await explain(async (client) => {
+    await client.query("select pb.delete_ended_windows(1000)");
+  });
+  assert.match(plans.join("\n"), /Index Scan using windows_by_end on budget_windows/);
+});

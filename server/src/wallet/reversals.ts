@@ -1,5 +1,6 @@
 import { callAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
+import type { Act } from "../db/record-act.ts";
 import type { Micros } from "../lib/money.ts";
 import type { BookedPayment, ProcessorEvent } from "./top-ups.ts";
 
@@ -113,9 +114,10 @@ export async function recordUnpaid(
 }
 
 /** Writes the audit log too. Returns false if the notice does not exist or is already closed. */
-export async function closeNotice(db: Queryable, id: string, operator: string): Promise<boolean> {
-  const { rows } = await db.query<{ closed: boolean }>("select pb.operator_close_notice($1, 'handled', $2) as closed", [
+export async function closeNotice(db: Queryable, { operator, reason }: Act, id: string): Promise<boolean> {
+  const { rows } = await db.query<{ closed: boolean }>("select pb.operator_close_notice($1, $2, $3) as closed", [
     operator,
+    reason,
     id,
   ]);
   return rows[0]?.closed ?? false;

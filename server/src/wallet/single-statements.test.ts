@@ -51,13 +51,13 @@ async function readBalance(walletId: string): Promise<bigint | undefined> {
 }
 
 test("a top-up is opened, recorded, booked and ended without a transaction of several statements", async () => {
-  const { walletId } = await seedWallet(database.owner, {});
+  const { walletId, keyId } = await seedWallet(database.owner, {});
   const tenant = withoutTransactions(database.tenant);
   const topUpId = await begin(walletId);
   await recordCheckout(tenant, walletId, { topUpId, checkoutId: "cs_1", url: "https://pay.test/1", expiresAt: null });
   assert.equal(await recordCustomer(tenant, walletId, "cus_1"), "cus_1");
   assert.equal(await recordCustomer(tenant, walletId, "cus_2"), "cus_1");
-  await setAutoTopUp(tenant, walletId, { threshold: amount, amount, dayCap: amount, monthCap: amount });
+  await setAutoTopUp(tenant, { walletId, keyId }, { threshold: amount, amount, dayCap: amount, monthCap: amount });
   const payment = paymentOf(walletId, topUpId);
   const payments = withoutTransactions(database.payments);
   assert.equal(await applyPaymentUpdate(payments, { about: "payment", payment }), "credited");
@@ -89,7 +89,7 @@ test("a payment booked by an operator and its audit entry are one statement", as
     "select operator, act, outcome from pb.audit_log where wallet_id = $1 order by number",
     [walletId],
   );
-  const entry = { operator: "alice", act: "adjust" };
+  const entry = { operator: "alice", act: "adjustment.request" };
   assert.deepEqual(rows, [
     { ...entry, outcome: "booked" },
     { ...entry, outcome: "repeated" },

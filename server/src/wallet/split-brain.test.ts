@@ -162,7 +162,8 @@ test("an open connection to the old primary changes nothing after another one ha
   const search = { searchId: randomUUIDv7(), ...seed };
   await holdBatch(openPool(addressOf(db.ledgerUrl, oldPrimary)), [search]);
   const sold = await countSearches(oldPrimary);
-  const setAlerts = (tenant: Pool) => callAsTenant(tenant, seed.walletId, "pb.set_alerts($2, $3)", [null, 1_000_000n]);
+  const setAlerts = (tenant: Pool) =>
+    callAsTenant(tenant, seed.walletId, "pb.set_alerts($2, $3, $4)", [seed.keyId, null, 1_000_000n]);
   const act = { operator: "ada", reason: "why" };
   const operatorUrl = db.ownerUrl.replace("pennyblack_owner", "pennyblack_operator");
   const booking = { ...act, walletId: seed.walletId, amount: 1n, reference: "R-1" };
@@ -193,14 +194,18 @@ test("an open connection to the old primary changes nothing after another one ha
 
 test("a statement that does not move money is no proof of a timeline", async () => {
   const other = await createTestDatabase();
-  const { walletId } = await seedWallet(other.owner);
+  const { walletId, keyId } = await seedWallet(other.owner);
   await other.owner.query("delete from pb.timelines");
   const fence = createFence();
   const tenant = openPool(other.tenantUrl, fence);
   await callAsTenant(tenant, walletId, "(select count(*) from pb.own_wallet())", []);
   await callAsTenant(tenant, walletId, "(select count(*) from pb.own_wallet())", []);
   assert.deepEqual(fence.latest?.history, []);
-  await callAsTenant(openPool(other.tenantUrl, fence), walletId, "pb.set_alerts($2, $3)", [null, 1_000_000n]);
+  await callAsTenant(openPool(other.tenantUrl, fence), walletId, "pb.set_alerts($2, $3, $4)", [
+    keyId,
+    null,
+    1_000_000n,
+  ]);
   assert.equal(fence.latest?.history.length, 1);
   await other.drop();
 });
@@ -233,9 +238,12 @@ test("a second primary on the same timeline is not used, with and without the fi
   // A connection that is already open, behind a pooler that now leads to the other host.
   const other = openPool(addressOf(db.ledgerUrl, oldPrimary), createFence());
   await other.query("select");
-  await assert.rejects(other.query("select pb.capture('{}', '{}', null, expected_timeline => $1)", [fence.expected]), {
-    code: "PB001",
-  });
+  await assert.rejects(
+    other.query("select pb.capture('{}', '{}', null, null, expected_timeline => $1)", [fence.expected]),
+    {
+      code: "PB001",
+    },
+  );
   switched.lead(oldPrimary);
   await assert.rejects(isHeld(behindSwitch));
   // Two primaries with the same number: the one on which money was moved is used.

@@ -73,12 +73,26 @@ export type HoldDecision =
    */
   | { outcome: "clock_skewed" | "id_taken" | "lost" };
 
+/** Milliseconds of a search until its capture or release is sent. */
+export interface StepTimes {
+  auth: number;
+  /** From there, with the limits and reading the body. */
+  hold: number;
+  upstream: number;
+  rank: number;
+}
+
 export interface CaptureRequest extends Hold {
+  stepMs?: StepTimes | undefined;
+  /** For operators: see pb.searches. */
+  upstreams?: string | undefined;
   /** Encrypted. Stored for a day if the search had an Idempotency-Key. */
   answer?: Buffer | undefined;
 }
 
 export interface ReleaseRequest extends Hold {
+  stepMs?: StepTimes | undefined;
+  upstreams?: string | undefined;
   /** Problem code of the failure, for the owner's usage report. */
   outcome?: string | undefined;
 }
@@ -129,13 +143,16 @@ export async function sendCaptures(
 ): Promise<(Settlement | typeof busy)[]> {
   const { rows } = await sendFenced<SettlementRow>(db, (expectedTimeline) => ({
     name: "capture",
-    text: "select * from pb.capture($1, $2, $3, $4, $5, $6)",
+    text: "select * from pb.capture($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     values: [
       uuidArray(items.map((item) => item.searchId)),
       uuidArray(items.map((item) => item.walletId)),
-      nullIfUnused(items.map((item) => item.answer)),
+      joinAnswers(items),
+      nullIfUnused(items.map((item) => item.answer?.length)),
       ...lockArguments(lockWait),
       expectedTimeline,
+      toStepMs(items),
+      nullIfUnused(items.map((item) => item.upstreams)),
     ],
   }));
   return inItemOrder(rows, toSettlement);
@@ -148,13 +165,15 @@ export async function sendReleases(
 ): Promise<(Settlement | typeof busy)[]> {
   const { rows } = await sendFenced<SettlementRow>(db, (expectedTimeline) => ({
     name: "release",
-    text: "select * from pb.release($1, $2, $3, $4, $5, $6)",
+    text: "select * from pb.release($1, $2, $3, $4, $5, $6, $7, $8)",
     values: [
       items.map((item) => item.searchId),
       items.map((item) => item.walletId),
       items.map((item) => item.outcome ?? null),
       ...lockArguments(lockWait),
       expectedTimeline,
+      toStepMs(items),
+      nullIfUnused(items.map((item) => item.upstreams)),
     ],
   }));
   return inItemOrder(rows, toSettlement);
@@ -274,6 +293,24 @@ function lockArguments(lockWait: LockWait): [boolean, number | null] {
 /** A PostgreSQL array literal. The driver would scan each UUID for characters to escape, and there are none. */
 function uuidArray(uuids: readonly string[]): string {
   return `{${uuids.join(",")}}`;
+}
+
+/** As one value, because the driver sends it as it is. It would send an array as text with two digits for each byte. */
+function joinAnswers(items: readonly CaptureRequest[]): Buffer | null {
+  const answers = items.flatMap(({ answer }) => answer ?? []);
+  return answers.length === 0 ? null : Buffer.concat(answers);
+}
+
+const maxStepMs = 32_767;
+
+/** Four numbers for each item. */
+function toStepMs(items: readonly { stepMs?: StepTimes | undefined }[]): (number | null)[] | null {
+  if (items.every(({ stepMs }) => stepMs === undefined)) return null;
+  return items.flatMap(({ stepMs }) =>
+    stepMs
+      ? [stepMs.auth, stepMs.hold, stepMs.upstream, stepMs.rank].map((ms) => Math.min(Math.round(ms), maxStepMs))
+      : [null, null, null, null],
+  );
 }
 
 /** A column that no item of the batch uses is sent as one NULL instead of an array of them. */

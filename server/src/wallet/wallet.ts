@@ -52,9 +52,6 @@ export {
   resealEndUserKeys,
   toStoredEndUser,
 } from "./end-users.ts";
-export { readRoots } from "./evidence/roots-folder.ts";
-export { readSignedRoots } from "./evidence/signed-roots.ts";
-export { type Difference, verifyLedger } from "./evidence/verify-ledger.ts";
 export {
   createKeyLimits,
   createWallet,
@@ -86,7 +83,7 @@ export {
 } from "./reads/read-searches.ts";
 export { readEntriesOfSearch } from "./reads/read-statement.ts";
 export { readVersion } from "./reads/read-version.ts";
-export { readEntries, readWallet } from "./reads/read-wallet.ts";
+export { type Entry, readEntries, readWallet } from "./reads/read-wallet.ts";
 export { entrySchema, money, serializeEntry } from "./reads/serialize-entry.ts";
 export {
   closeNotice,
@@ -107,6 +104,7 @@ export type {
   HoldRequest,
   ReleaseRequest,
   Settlement,
+  StepTimes,
 } from "./statements.ts";
 export { type RefundOutcome, refundBatch, type TopUpOutcome, topUpBatch } from "./statements.ts";
 export {

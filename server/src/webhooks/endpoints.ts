@@ -1,4 +1,4 @@
-import { asTenant, callAsTenant } from "../db/as-tenant.ts";
+import { type Actor, asTenant, callAsTenant } from "../db/as-tenant.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
 import type { EventType } from "./event-types.ts";
 
@@ -28,12 +28,12 @@ export interface NewEndpoint {
 /** Returns undefined if the wallet already has `maxEndpoints`. */
 export async function createEndpoint(
   pool: Pool,
-  walletId: string,
+  { walletId, keyId }: Actor,
   endpoint: NewEndpoint,
 ): Promise<Endpoint | undefined> {
   const { id, url, description, events, sealedSecret } = endpoint;
-  const values = [id, url, description, events, sealedSecret, maxEndpoints];
-  const made = await callAsTenant<boolean>(pool, walletId, "pb.create_webhook($2, $3, $4, $5, $6, $7)", values);
+  const values = [keyId, id, url, description, events, sealedSecret, maxEndpoints];
+  const made = await callAsTenant<boolean>(pool, walletId, "pb.create_webhook($2, $3, $4, $5, $6, $7, $8)", values);
   return made ? readEndpoint(pool, walletId, id) : undefined;
 }
 
@@ -58,23 +58,23 @@ export interface EndpointChange {
 
 export async function changeEndpoint(
   pool: Pool,
-  walletId: string,
+  { walletId, keyId }: Actor,
   id: string,
   change: EndpointChange,
 ): Promise<Endpoint | undefined> {
   const { url = null, description = null, events = null, isEnabled = null } = change;
-  const values = [id, url, description, events, isEnabled];
-  const changed = await callAsTenant<boolean>(pool, walletId, "pb.change_webhook($2, $3, $4, $5, $6)", values);
+  const values = [keyId, id, url, description, events, isEnabled];
+  const changed = await callAsTenant<boolean>(pool, walletId, "pb.change_webhook($2, $3, $4, $5, $6, $7)", values);
   return changed ? readEndpoint(pool, walletId, id) : undefined;
 }
 
-export async function deleteEndpoint(pool: Pool, walletId: string, id: string): Promise<boolean> {
-  return (await callAsTenant<boolean | null>(pool, walletId, "pb.delete_webhook($2)", [id])) ?? false;
+export function deleteEndpoint(pool: Pool, by: Actor, id: string): Promise<boolean> {
+  return callAsTenant<boolean>(pool, by.walletId, "pb.delete_webhook($2, $3)", [by.keyId, id]);
 }
 
 /** Returns until when deliveries are also signed with the old secret, or null if the endpoint does not exist. */
-export function rotateSecret(pool: Pool, walletId: string, id: string, sealed: Buffer): Promise<Date | null> {
-  return callAsTenant<Date | null>(pool, walletId, "pb.rotate_webhook_secret($2, $3)", [id, sealed]);
+export function rotateSecret(pool: Pool, by: Actor, id: string, sealed: Buffer): Promise<Date | null> {
+  return callAsTenant<Date | null>(pool, by.walletId, "pb.rotate_webhook_secret($2, $3, $4)", [by.keyId, id, sealed]);
 }
 
 const selectEndpoints = `

@@ -146,12 +146,12 @@ function changingRoutes({ tenant, guard, secrets, allowPrivate }: WebhookRouteDe
       answer: newEndpointSchema,
       problems: [...bodyProblems, ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await guard(request, reply, scope);
+        const by = await guard(request, reply, scope);
         const body = await readCreateBody(request.raw);
         assertValidUrl(body, allowPrivate);
         const id = randomUUIDv7();
         const plain = mintWebhookSecret();
-        const created = await createEndpoint(tenant, walletId, {
+        const created = await createEndpoint(tenant, by, {
           id,
           url: body.url,
           description: body.description ?? "",
@@ -175,13 +175,11 @@ function changingRoutes({ tenant, guard, secrets, allowPrivate }: WebhookRouteDe
       answer: endpointSchema,
       problems: ["not_found", ...bodyProblems, ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await guard(request, reply, scope);
+        const by = await guard(request, reply, scope);
         const id = readId(request);
         const { enabled, ...body } = await readChangeBody(request.raw);
         assertValidUrl(body, allowPrivate);
-        return serializeFound(
-          await changeEndpoint(tenant, walletId, id, { ...body, isEnabled: enabled }).catch(unavailable),
-        );
+        return serializeFound(await changeEndpoint(tenant, by, id, { ...body, isEnabled: enabled }).catch(unavailable));
       },
     },
   ];
@@ -190,7 +188,7 @@ function changingRoutes({ tenant, guard, secrets, allowPrivate }: WebhookRouteDe
 function tooManyEndpoints(): Problem {
   const detail = `The wallet has reached the limit of ${maxEndpoints} webhook endpoints`;
   return new Problem("invalid_request", {
-    detail: `${detail}. You were not charged, and no endpoint was created. Delete an endpoint you no longer use.`,
+    detail: `${detail}. No endpoint was created. Delete an endpoint you no longer use.`,
     members: { errors: [{ pointer: "#", code: "too_many", detail }] },
   });
 }
@@ -207,9 +205,9 @@ function deleteRoute({ tenant, guard }: WebhookRouteDependencies): Route {
     answer: deletedSchema,
     problems: ["not_found", ...managementProblems],
     handle: async (request, reply) => {
-      const { walletId } = await guard(request, reply, scope);
+      const by = await guard(request, reply, scope);
       const id = readId(request);
-      if (!(await deleteEndpoint(tenant, walletId, id).catch(unavailable))) throw noSuchResource(endpointResource);
+      if (!(await deleteEndpoint(tenant, by, id).catch(unavailable))) throw noSuchResource(endpointResource);
       return { id, deleted: true };
     },
   };
@@ -228,10 +226,10 @@ function rotateRoute({ tenant, guard, secrets }: WebhookRouteDependencies): Rout
     answer: rotatedSchema,
     problems: ["not_found", ...managementProblems],
     handle: async (request, reply) => {
-      const { walletId } = await guard(request, reply, scope);
+      const by = await guard(request, reply, scope);
       const id = readId(request);
       const plain = mintWebhookSecret();
-      const until = await rotateSecret(tenant, walletId, id, sealSecret(secrets, id, plain)).catch(unavailable);
+      const until = await rotateSecret(tenant, by, id, sealSecret(secrets, id, plain)).catch(unavailable);
       if (!until) throw noSuchResource(endpointResource);
       return { id, secret: plain, previous_secret_until: until.toISOString() };
     },

@@ -7,6 +7,7 @@ import { digestToken } from "../../src/lib/token.ts";
 import { formatReport, reconcile, setTrialTerms } from "../../src/wallet/wallet.ts";
 import { until } from "../support/assertions/until.ts";
 import { type Browser, createConsoleFixture, makeStale, someone } from "../support/console-fixture.ts";
+import { testAct } from "../support/data/test-act.ts";
 import { type Reply, startTestServer } from "../support/services/server.ts";
 
 // Sign-up, membership changes and account deletion, and their immediate effect on sessions.
@@ -14,7 +15,7 @@ import { type Reply, startTestServer } from "../support/services/server.ts";
 const signUp = { PENNYBLACK_SIGN_UP: "open" };
 const fixture = await createConsoleFixture(signUp);
 const { db, server } = fixture;
-await setTrialTerms(db.owner, { amount: 500_000n, maxPerDay: 1_000 });
+await setTrialTerms(db.owner, { amount: 500_000n, maxPerDay: 1_000 }, testAct);
 after(() => fixture.close());
 
 /** A new person who has signed in but has no account yet. */

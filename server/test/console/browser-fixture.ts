@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { makeSignInLink } from "../../src/console/sessions.ts";
 import { choosePort } from "../../src/dev/choose-port.ts";
+import { testAct } from "../support/data/test-act.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 import { startTestServer, type TestServer, testPepper } from "../support/services/server.ts";
 import { openBrowser, openPage } from "./browser.ts";
@@ -68,7 +69,7 @@ export async function startBrowserFixture(
       return rows[0]?.left ?? 0n;
     },
     async signIn(page, email) {
-      const link = await makeSignInLink(db.owner, { email, publicUrl, ttlMinutes: 5 });
+      const link = await makeSignInLink(db.owner, { email, publicUrl, ttlMinutes: 5, act: testAct });
       if (!link) throw new Error(`there is no person ${email}`);
       await page.goto(link);
       await page.getByText(`This link signs you in as ${email}.`).waitFor();

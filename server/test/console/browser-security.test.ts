@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { makeSignInLink } from "../../src/console/sessions.ts";
+import { testAct } from "../support/data/test-act.ts";
 import { noBrowser, openPage } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
 
@@ -45,6 +46,7 @@ describe("browser security", { skip: noBrowser }, async () => {
       email: demo.ownerEmail,
       publicUrl: fixture.server.url,
       ttlMinutes: 5,
+      act: testAct,
     });
     assert.ok(link);
     const sent: string[] = [];
@@ -74,7 +76,12 @@ describe("browser security", { skip: noBrowser }, async () => {
     const [session] = await context.cookies();
     const other = "mallory@example.org";
     await fixture.db.owner.query("select pb.find_or_create_person($1, 'Mallory')", [other]);
-    const link = await makeSignInLink(fixture.db.owner, { email: other, publicUrl: fixture.server.url, ttlMinutes: 5 });
+    const link = await makeSignInLink(fixture.db.owner, {
+      email: other,
+      publicUrl: fixture.server.url,
+      ttlMinutes: 5,
+      act: testAct,
+    });
     assert.ok(link);
     await page.goto(link);
     await page.getByText(`You're signed in as ${demo.ownerEmail}`).waitFor();

@@ -73,7 +73,7 @@ function send(name: string, request: TenantRequest, { browser, walletId, headers
 /** All rows of the tenant's account, wallet and team. */
 async function readAll(tenant: ConsoleTenant): Promise<string[]> {
   const team: string[] = [];
-  for (const table of ["accounts", "members", "invitations"]) {
+  for (const table of ["accounts", "changes", "members", "invitations"]) {
     const column = table === "accounts" ? "id" : "account_id";
     const { rows } = await db.owner.query<{ row: string }>(
       `select '${table} ' || to_jsonb(t)::text as row from pb.${table} t where ${column} = $1 order by 1`,
@@ -180,11 +180,29 @@ async function assertStale(
   for (const role of ranks.slice(ranks.indexOf(minRole))) {
     const roleRequest = role === minRole ? request : await makeConsoleRequest(db, home, name);
     if (!isFresh) await makeStale(db, home.emails[role]);
+    const before = await readAll(home);
     const reply = await send(name, roleRequest, { browser: home.browsers[role], walletId });
     assert.ok(reply.status >= 200 && reply.status < 300, `${role}: ${reply.status} ${reply.text}`);
     assertNoLeaks(name, reply);
+    if (!unrecorded.has(name)) assertRecorded(before, await readAll(home));
     if (!isFresh) home.browsers[role] = await signInTo(db, server, home.emails[role]);
   }
+}
+
+/** Searches, payments and deliveries have records of their own. */
+const unrecorded = new Set([
+  "POST /playground/search",
+  "POST /wallet/top-ups",
+  "POST /webhooks/{id}/test",
+  "POST /webhooks/deliveries/{id}/replay",
+]);
+
+/** If a row has changed, the list of changes has a new one, which the owner can see. */
+function assertRecorded(before: readonly string[], now: readonly string[]): void {
+  const added = now.filter((row) => !before.includes(row));
+  const removed = before.filter((row) => !now.includes(row));
+  const isRecord = (row: string) => /^changes .*"actor": "person".*"visibility": "owner"/.test(row);
+  if (added.length + removed.length > 0) assert.ok(added.some(isRecord), [...removed, "->", ...added].join("\n"));
 }
 
 const forgeries: Record<string, string>[] = [

@@ -4,6 +4,7 @@ import { createKey, type NewKey, type Pepper } from "../../src/keys/keys.ts";
 import { rollUpUsage } from "../../src/usage/roll-up.ts";
 import { topUpBatch } from "../../src/wallet/statements.ts";
 import { reconcile } from "../../src/wallet/wallet.ts";
+import { seedChange } from "../support/data/seed-change.ts";
 import { seedKeyLimits } from "../support/data/seed-wallet.ts";
 import { withoutTriggers } from "../support/data/without-triggers.ts";
 
@@ -273,13 +274,21 @@ async function addCaptures(owner: Pool, walletId: string): Promise<void> {
 
 /** Operator actions, and a day of reconciliations. */
 async function seedOperators(owner: Pool, walletId: string): Promise<void> {
-  await owner.query(
-    `insert into pb.audit_log (at, operator, act, wallet_id, target, reason, outcome) values
-       (clock_timestamp() - interval '9 days', 'olga', 'suspend', $1::uuid, $1::uuid::text, 'Card reported as stolen', 'done'),
-       (clock_timestamp() - interval '8.9 days', 'olga', 'resume', $1::uuid, $1::uuid::text, 'Bank confirmed the owner', 'done'),
-       (clock_timestamp() - interval '2 hours', 'per', 'credit', $1::uuid, 'goodwill-118', 'Slow answers on 3 November', 'credited')`,
-    [walletId],
-  );
+  const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
+  const own = { walletId, subject: walletId };
+  const olga = { ...own, operator: "olga" };
+  await seedChange(owner, { ...olga, at: hoursAgo(216), act: "wallet.suspend", reason: "Card reported as stolen" });
+  await seedChange(owner, { ...olga, at: hoursAgo(214), act: "wallet.resume", reason: "Bank confirmed the owner" });
+  await seedChange(owner, {
+    ...own,
+    at: hoursAgo(2),
+    operator: "per",
+    act: "adjustment.request",
+    subject: "goodwill-118",
+    reason: "Slow answers on 3 November",
+    outcome: "booked",
+    after: { kind: "promotion", amount: "2.00" },
+  });
   // Without statistics, reconciliation takes seconds.
   await owner.query("analyze pb.searches, pb.transfers, pb.usage_hours, pb.usage_days");
   const report = await reconcile(owner);

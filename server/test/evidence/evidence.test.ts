@@ -11,11 +11,11 @@ import {
   verifyStatement,
 } from "../../../sdk/src/verify/verify.ts";
 import { inTransaction } from "../../src/db/in-transaction.ts";
+import { readRoots } from "../../src/evidence/roots-folder.ts";
+import { signRoots } from "../../src/evidence/sign-roots.ts";
+import { readSignedRoots } from "../../src/evidence/signed-roots.ts";
+import { type Difference, verifyLedger } from "../../src/evidence/verify-ledger.ts";
 import { createSigner } from "../../src/lib/sign-jws.ts";
-import { readRoots } from "../../src/wallet/evidence/roots-folder.ts";
-import { signRoots } from "../../src/wallet/evidence/sign-roots.ts";
-import { readSignedRoots } from "../../src/wallet/evidence/signed-roots.ts";
-import { type Difference, verifyLedger } from "../../src/wallet/evidence/verify-ledger.ts";
 import { createFixture } from "../fixture.ts";
 import { assertProblem } from "../support/assertions/assert-response.ts";
 import { computeHours, readRows, toCsv, toProof } from "./ledger-rows.ts";

@@ -1,7 +1,7 @@
 import type { Queryable } from "../../src/db/pool.ts";
+import type { LedgerEntry } from "../../src/evidence/ledger-lines.ts";
+import { buildLevels, hashLeaf, rootOf } from "../../src/evidence/merkle.ts";
 import type { Signer } from "../../src/lib/sign-jws.ts";
-import type { LedgerEntry } from "../../src/wallet/evidence/ledger-lines.ts";
-import { buildLevels, hashLeaf, rootOf } from "../../src/wallet/evidence/merkle.ts";
 import type { HourOfLedger } from "./ledger-rows.ts";
 
 // What an attacker with full access to the database, but without the signing key, can write.

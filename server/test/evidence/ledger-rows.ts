@@ -1,15 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Queryable } from "../../src/db/pool.ts";
+import { firstDigest, formatEntry, type LedgerEntry } from "../../src/evidence/ledger-lines.ts";
+import { buildLevels, hashLeaf, hashRecordsLeaf, hashWalletLeaf, pathOf, rootOf } from "../../src/evidence/merkle.ts";
 import { formatUsd } from "../../src/lib/money.ts";
-import { firstDigest, formatEntry, type LedgerEntry } from "../../src/wallet/evidence/ledger-lines.ts";
-import {
-  buildLevels,
-  hashLeaf,
-  hashRecordsLeaf,
-  hashWalletLeaf,
-  pathOf,
-  rootOf,
-} from "../../src/wallet/evidence/merkle.ts";
 
 // A ledger in memory: its rows, and the digests and roots that the database would have for them. Tests use it as the
 // attacker who recomputes everything except the signatures, and as the customer's copy.

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createPool } from "../../src/db/pool.ts";
-import { readRoots } from "../../src/wallet/evidence/roots-folder.ts";
-import { readSignedRoots } from "../../src/wallet/evidence/signed-roots.ts";
-import { verifyLedger } from "../../src/wallet/evidence/verify-ledger.ts";
+import { readRoots } from "../../src/evidence/roots-folder.ts";
+import { readSignedRoots } from "../../src/evidence/signed-roots.ts";
+import { verifyLedger } from "../../src/evidence/verify-ledger.ts";
+import { seedChange } from "../support/data/seed-change.ts";
 import { createTestDatabase } from "../support/services/database.ts";
 import { type BeforeClosing, seedSignedLedger } from "./seed-ledger.ts";
 
-// The audit log, approvers and reasons are part of the signed roots.
+// The list of changes, approvers and reasons are part of the signed roots.
 
 const db = await createTestDatabase();
 const superuser = createPool({ url: db.superuserUrl, name: "attacker", connections: 1, onIdleError: () => undefined });
@@ -20,11 +21,13 @@ const insertRecords: BeforeClosing = async ([wallet], endMs) => {
   const hoursBefore = (hours: number): Date => new Date(endMs - hours * 3_600_000 + 1_234);
   // Before the first closed hour, in an hour without entries, and twice in an hour with entries.
   for (const hours of [1_000, 23, 3, 3]) {
-    await db.owner.query(
-      `insert into pb.audit_log (at, operator, act, wallet_id, target, reason, outcome, details)
-       values ($1, 'alice', 'credit', $2, $3, 'Größe: 10 "USD"', 'credited', '{"amount": "10.00", "note": null}')`,
-      [hoursBefore(hours), wallet?.walletId, `manual:${hours}`],
-    );
+    const details = { act: "adjustment.request", reason: 'Größe: 10 "USD"', after: { amount: "10.00", note: "ß" } };
+    await seedChange(db.owner, {
+      ...details,
+      at: hoursBefore(hours),
+      walletId: wallet?.walletId,
+      subject: `manual:${hours}`,
+    });
   }
   await db.owner.query(
     `insert into pb.adjustments (kind, reference, wallet_id, amount_micros, limit_micros, state, reason, operator, approver, requested_at, decided_at)
@@ -33,7 +36,7 @@ const insertRecords: BeforeClosing = async ([wallet], endMs) => {
   );
 };
 
-const { folder, signer, hours } = await seedSignedLedger(db, insertRecords);
+const { folder, signer, hours, wallets } = await seedSignedLedger(db, insertRecords);
 
 /** Verifies with a change by an attacker who controls the database, and undoes the change. */
 async function verifyWith(change: string): Promise<string[]> {
@@ -66,13 +69,13 @@ test("records as they were written verify", async () => {
 
 for (const [table, where, of, changes] of [
   [
-    "audit_log",
-    "target = 'manual:23'",
+    "changes",
+    "subject = 'manual:23'",
     hour(23),
-    "operator = 'bob'; act = 'refund'; wallet_id = null; target = 'x'; reason = 'x'; outcome = 'x'; details = '{}'; at = at + interval '1 s'",
+    "operator = 'bob'; operator = null, actor = 'system'; act = 'search.refund'; wallet_id = null; subject = 'x'; reason = 'x'; outcome = 'x'; visibility = 'owner', account_id = gen_random_uuid(); at = at + interval '1 s'",
   ],
-  ["audit_log", "target = 'manual:1000'", hours[0] ?? "", "reason = 'x'"],
-  ["audit_log", "number = (select max(number) from pb.audit_log)", hour(3), "reason = 'x'; id = gen_random_uuid()"],
+  ["changes", "subject = 'manual:1000'", hours[0] ?? "", "reason = 'x'"],
+  ["changes", "number = (select max(number) from pb.changes)", hour(3), "reason = 'x'; id = gen_random_uuid()"],
   [
     "adjustments",
     "true",
@@ -88,15 +91,41 @@ for (const [table, where, of, changes] of [
   });
 }
 
+test("a change of the values before and after is reported, also if their digest is changed with them", async () => {
+  const where = "where subject = 'manual:23'";
+  for (const change of [
+    `after = '{"amount": "99.00"}'`,
+    `before = '{"amount": "1.00"}'`,
+    "salt = decode(repeat('00', 16), 'hex')",
+    "after = null, salt = null",
+    "values_digest = sha256('x')",
+    `after = '{"amount": "99.00"}', values_digest = pb.values_digest(salt, null, '{"amount": "99.00"}')`,
+  ])
+    assert.deepEqual(await verifyWith(`update pb.changes set ${change} ${where}`), [`records ${hour(23)}`], change);
+});
+
+test("the values of a deleted account can be erased, but not replaced or added", async () => {
+  const { walletId } = wallets[0] ?? assert.fail();
+  const own = `from pb.wallets w where w.id = '${walletId}' and w.id = c.wallet_id`;
+  const erase = `
+    update pb.accounts set deleted_at = now(), name = '' where id = (select account_id from pb.wallets where id = '${walletId}');
+    update pb.changes c set before = null, after = null, salt = null ${own} and c.account_id = w.account_id`;
+  assert.deepEqual(await verifyWith(erase), []);
+  const replaced = await verifyWith(
+    `${erase}; update pb.changes set after = '{"amount": "99.00"}' where subject = 'manual:23'`,
+  );
+  assert.deepEqual(replaced, [`records ${hour(23)}`]);
+});
+
 test("a row that was added to a closed hour is reported", async () => {
-  const change = `insert into pb.audit_log (at, operator, act, target, reason, outcome)
-    values (timestamptz '${hour(5)}' + interval '1 minute', 'alice', 'credit', 'x', 'x', 'credited')`;
+  const change = `insert into pb.changes (at, actor, operator, act, subject, outcome, visibility)
+    values (timestamptz '${hour(5)}' + interval '1 minute', 'operator', 'alice', 'key.revoke', 'x', 'done', 'operator')`;
   assert.deepEqual(await verifyWith(change), [`records ${hour(5)}`]);
 });
 
 test("recomputing the digests after a change contradicts the signed roots", async () => {
   const found = await verifyWith(
-    `update pb.audit_log set reason = 'x' where target = 'manual:3';
+    `update pb.changes set reason = 'x' where subject = 'manual:3';
      update pb.ledger_hours set records_digest = pb.records_digest(hour) where hour = '${hour(3)}'`,
   );
   assert.ok(found.includes(`root ${hour(3)}`), found.join());
@@ -105,8 +134,8 @@ test("recomputing the digests after a change contradicts the signed roots", asyn
 test("a row is never written into a closed hour, even if the clock is behind", async () => {
   const { rows } = await db.owner.query<{ isOpen: boolean }>(
     `with row as (
-       insert into pb.audit_log (at, operator, act, target, reason, outcome)
-       values (timestamptz '${hour(5)}', 'alice', 'credit', 'late', 'late', 'credited') returning at
+       insert into pb.changes (at, actor, operator, act, subject, outcome, visibility)
+       values (timestamptz '${hour(5)}', 'operator', 'alice', 'key.revoke', 'late', 'done', 'operator') returning at
      )
      select at >= closed_before as "isOpen" from row, pb.ledger_watermark`,
   );

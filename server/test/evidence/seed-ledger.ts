@@ -1,9 +1,9 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readLastRoots, readRoots } from "../../src/evidence/roots-folder.ts";
+import { signRoots } from "../../src/evidence/sign-roots.ts";
 import { createSigner, type Signer } from "../../src/lib/sign-jws.ts";
-import { readLastRoots, readRoots } from "../../src/wallet/evidence/roots-folder.ts";
-import { signRoots } from "../../src/wallet/evidence/sign-roots.ts";
 import { until } from "../support/assertions/until.ts";
 import { passWatermarks, waitMs } from "../support/data/close-due-hours.ts";
 import { uuidOf } from "../support/data/uuid-of.ts";

@@ -1,4 +1,4 @@
-import type { LedgerEntry } from "../../src/wallet/evidence/ledger-lines.ts";
+import type { LedgerEntry } from "../../src/evidence/ledger-lines.ts";
 import type { Random } from "../faults/random.ts";
 import { uuidOf } from "../support/data/uuid-of.ts";
 import { hourOf } from "./ledger-rows.ts";

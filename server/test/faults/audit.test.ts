@@ -40,7 +40,7 @@ async function charge(idempotencyKey: string | undefined): Promise<void> {
     [wallet.liveKeyId],
     [hmac],
   ]);
-  await db.ledger.query("select pb.capture($1, $2, $3)", [[searchId], [wallet.walletId], [hmac]]);
+  await db.ledger.query("select pb.capture($1, $2, $3, $4)", [[searchId], [wallet.walletId], hmac, [32]]);
   journal.push({ walletId: wallet.walletId, idempotencyKey, outcome: paidAnswer(searchId) });
 }
 

@@ -1,4 +1,4 @@
-import type { Panel } from "../../../tools/dashboard.ts";
+import type { Panel } from "../../../tools/dashboard-panels.ts";
 
 // Small charts in the colours of the docs, from Prometheus results.
 

@@ -2,20 +2,17 @@
 // PostgreSQL, an upstream that becomes slow and then fails for a while, callers, a Prometheus with our rules, and a
 // collector that receives the trace of one search.
 //
-// Requires the services of the tests, and prometheus (.ci/run unpacks the Debian package).
+// Requires the services of the tests, and Prometheus with its exporters (.ci/run unpacks Debian's packages).
 
-import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { panels } from "../../../tools/dashboard.ts";
-import { choosePort } from "../../src/dev/choose-port.ts";
+import { panels } from "../../../tools/dashboard-panels.ts";
 import { startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
 import { until } from "../support/assertions/until.ts";
-import { createTestDatabase } from "../support/services/database.ts";
-import { findPrometheus } from "../support/services/promtool.ts";
+import { createTestDatabase, superuserUrl } from "../support/services/database.ts";
+import { startMonitoring } from "../support/services/monitoring.ts";
 import { createTestWallet } from "../support/services/server.ts";
 import { startServerProcess } from "../support/services/server-process.ts";
 import { attributesOf, spansBelow, startTraceReceiver } from "../support/services/trace-receiver.ts";
@@ -25,7 +22,7 @@ import { drawTrace } from "./draw-trace.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const images = join(root, "docs/images");
-const scrapeSeconds = 2;
+const stepSeconds = 2;
 /** The phases of the run. */
 const phases = [
   { seconds: 60, maxDelayMs: 40, failureRate: 0, callers: 8 },
@@ -34,9 +31,6 @@ const phases = [
   { seconds: 50, maxDelayMs: 40, failureRate: 0, callers: 8 },
 ];
 
-const program = findPrometheus("prometheus");
-if (!program) throw new Error("prometheus is missing; .ci/run unpacks the Debian package");
-const folder = mkdtempSync(join(tmpdir(), "pennyblack-pictures-"));
 const db = await createTestDatabase();
 const upstream = await startDelayedUpstream();
 const receiver = await startTraceReceiver();
@@ -47,10 +41,15 @@ const settings = {
 };
 const servers = [await startServerProcess(db, settings), await startServerProcess(db, settings)];
 const worker = await startWorkerProcess(db, { PENNYBLACK_LOG_LEVEL: "error" });
-const prometheus = await startPrometheus(program);
+const hostOf = ({ opsUrl }: { opsUrl: string }): string => new URL(opsUrl).host;
+const monitoring = await startMonitoring({
+  servers: servers.map(hostOf),
+  workers: [hostOf(worker)],
+  databaseUrl: superuserUrl,
+  isFast: true,
+});
 try {
   await db.owner.query("select graphile_worker.add_job('reconcile', '{}'::json)");
-  // Usage of a new database lags by a day until the first roll-up.
   await until("usage is counted", async () => (await worker.metric("pennyblack_usage_lag_seconds")) < 600, 120_000);
   const from = Date.now() / 1_000;
   for (const phase of phases) await runPhase(phase);
@@ -58,17 +57,17 @@ try {
   const drawn: DrawnPanel[] = [];
   for (const panel of panels) {
     const series = await Promise.all(panel.queries.map((each) => queryPrometheus(each, from, to)));
-    drawn.push({ panel, series: series.flat() });
+    // Without a replica or backups some panels are empty.
+    if (series.flat().length > 0) drawn.push({ panel, series: series.flat() });
   }
   writeFileSync(join(images, "dashboard.svg"), drawDashboard(drawn, { from, to }));
   writeFileSync(join(images, "trace.svg"), await drawOneTrace());
 } finally {
-  prometheus.stop();
+  await monitoring.close();
   for (const { process: child } of [...servers, worker]) child.kill("SIGKILL");
   await receiver.close();
   await upstream.close();
   await db.drop();
-  rmSync(folder, { recursive: true, force: true });
 }
 
 async function runPhase({ seconds, maxDelayMs, failureRate, callers }: (typeof phases)[number]): Promise<void> {
@@ -120,12 +119,12 @@ async function queryPrometheus(
   from: number,
   to: number,
 ): Promise<Series[]> {
-  const address = new URL(`${prometheus.url}/api/v1/query_range`);
+  const address = new URL(`${monitoring.prometheusUrl}/api/v1/query_range`);
   address.search = new URLSearchParams({
-    query: query.replaceAll("[5m]", "[20s]"),
+    query: query.replaceAll("[5m]", "[20s]").replaceAll(/\$(?:cell|instance)/g, ".*"),
     start: String(from),
     end: String(to),
-    step: String(scrapeSeconds),
+    step: String(stepSeconds),
   }).toString();
   const { data } = (await (await fetch(address)).json()) as {
     data: { result: { metric: Record<string, string>; values: [number, string][] }[] };
@@ -136,31 +135,4 @@ async function queryPrometheus(
       .map(([at, value]) => [at, Number(value)] as [number, number])
       .filter(([, value]) => Number.isFinite(value)),
   }));
-}
-
-async function startPrometheus(path: string): Promise<{ url: string; stop: () => void }> {
-  const port = await choosePort({ host: "127.0.0.1" });
-  const targets = [...servers, worker].map(({ opsUrl }) => new URL(opsUrl).host);
-  writeFileSync(
-    join(folder, "prometheus.yml"),
-    JSON.stringify({
-      global: { scrape_interval: `${scrapeSeconds}s`, evaluation_interval: `${scrapeSeconds}s` },
-      rule_files: [join(root, "deploy/prometheus/rules/pennyblack.yml")],
-      scrape_configs: [{ job_name: "pennyblack", static_configs: [{ targets }] }],
-    }),
-  );
-  const url = `http://127.0.0.1:${port}`;
-  const child = spawn(
-    path,
-    [
-      `--config.file=${join(folder, "prometheus.yml")}`,
-      `--storage.tsdb.path=${join(folder, "data")}`,
-      `--web.listen-address=127.0.0.1:${port}`,
-    ],
-    { stdio: "ignore" },
-  );
-  await until("Prometheus is ready", async () => {
-    return (await fetch(`${url}/-/ready`).catch(() => undefined))?.status === 200;
-  });
-  return { url, stop: () => child.kill("SIGKILL") };
 }

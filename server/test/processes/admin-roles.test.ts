@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUIDv7 } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import type { Command } from "../../src/admin/command.ts";
 import { commands, createProgram, isCommand } from "../../src/admin/commands.ts";
+import { readAct } from "../../src/admin/read-values.ts";
 import { readConfig } from "../../src/config/config.ts";
-import type { Pool } from "../../src/db/pool.ts";
-import { roles } from "../../src/db/roles.ts";
+import { createPool, type Pool } from "../../src/db/pool.ts";
+import { type CommandRole, roles } from "../../src/db/roles.ts";
 import { createSigner } from "../../src/lib/sign-jws.ts";
+import { setSuspended } from "../../src/operator/operator.ts";
 import { createManualSource } from "../../src/payments/manual-payments.ts";
+import { adapters } from "../../src/providers/providers.ts";
 import { decideAdjustment, requestAdjustment } from "../../src/wallet/accounting/adjustments.ts";
 import { signTransfer } from "../../src/wallet/accounting/cell-transfers.ts";
 import { recordUnreadable } from "../../src/wallet/reversals.ts";
@@ -17,19 +21,30 @@ import { captureBatch, holdBatch } from "../../src/wallet/statements.ts";
 import { toReport } from "../../src/wallet/upkeep/reconcile.ts";
 import { saveReport } from "../../src/wallet/upkeep/save-report.ts";
 import { createDatabase } from "../fixture.ts";
+import { assertRecorded, assertUnchanged, prepareRefusal, readTables } from "../support/assertions/assert-recorded.ts";
+import { testAct } from "../support/data/test-act.ts";
 import { type AdminRun, runAdmin } from "../support/services/admin-process.ts";
+import { superuserUrl } from "../support/services/database.ts";
+import { testEnvironment } from "../support/services/server.ts";
 
-// Each command runs as the narrowest role that can do it, although PENNYBLACK_DIRECT_DATABASE_URL is the owner's.
+// Each command runs as the narrowest role that can do it, although PENNYBLACK_DIRECT_DATABASE_URL is the owner's, and writes
+// what it changes to the list of changes.
 
 const db = await createDatabase();
 const folder = mkdtempSync(join(tmpdir(), "pb-admin-roles-"));
 after(() => rmSync(folder, { recursive: true }));
 
+const secrets = [1, 2].map((version) => `${version}:${randomBytes(32).toString("base64")}`).join(",");
+
 function admin(databaseUrl: string, ...args: string[]): Promise<AdminRun> {
   const settings = {
+    ...testEnvironment(db),
+    PENNYBLACK_WORKER_DATABASE_URL: db.workerUrl,
     PENNYBLACK_DIRECT_DATABASE_URL: databaseUrl,
+    PENNYBLACK_ADMIN_DATABASE_URL: superuserUrl,
     PENNYBLACK_KEY_PEPPERS: `1:${pepper.bytes.toString("base64")}`,
-    PENNYBLACK_SIGNING_KEYS: randomBytes(32).toString("base64"),
+    PENNYBLACK_SECRET: secrets,
+    PENNYBLACK_TRIAL_CREDIT: "0.50",
   };
   return runAdmin(settings, ...args);
 }
@@ -37,6 +52,7 @@ function admin(databaseUrl: string, ...args: string[]): Promise<AdminRun> {
 const pepper = { version: 1, bytes: randomBytes(32) };
 const signer = createSigner([Buffer.alloc(32, 1)]) ?? assert.fail();
 const seed = await seedData();
+await prepareRefusal(db.owner);
 
 /** Arguments of a run that succeeds, or that fails for a reason other than its role. */
 interface Run {
@@ -46,7 +62,7 @@ interface Run {
 
 const wallet = ["--wallet", seed.walletId];
 const lastMonth = ["--month", seed.lastMonth];
-const runs: Record<"tenant" | "operator" | "people" | "worker", Record<string, Run>> = {
+const runs: Record<CommandRole, Record<string, Run>> = {
   tenant: { "wallet show": { args: wallet }, "key list": { args: wallet } },
   operator: {
     "account list": { args: [] },
@@ -83,20 +99,19 @@ const runs: Record<"tenant" | "operator" | "people" | "worker", Record<string, R
     reconcile: { args: [] },
     verify: { args: ["--roots", seed.roots], fails: /differences/ },
   },
+  // They create keys, members or money, delete accounts, or change the schema or the secret.
+  owner: {
+    "account create": { args: ["--name", "Beta", "--owner", "eve@example.org"] },
+    "account delete": { args: ["--account", seed.otherAccountId] },
+    "account invite": { args: ["--account", seed.accountId, "--email", "bob@example.org", "--role", "viewer"] },
+    "database setup": { args: [] },
+    "database roles": { args: [] },
+    "key create": { args: [...wallet, "--mode", "live", "--name", "agent", "--budget-day", "1.00"] },
+    "secret use": { args: ["--version", "2"] },
+    "secret reseal": { args: [] },
+    "wallet create": { args: ["--name", "Gamma", "--balance", "1.00"] },
+  },
 };
-
-/** They create keys, members or money, delete accounts, or change the schema or the secret. */
-const ownersCommands = [
-  "account create",
-  "account delete",
-  "account invite",
-  "database roles",
-  "database setup",
-  "key create",
-  "secret reseal",
-  "secret use",
-  "wallet create",
-];
 
 async function seedData() {
   const created = await admin(
@@ -104,6 +119,7 @@ async function seedData() {
     ..."account create --name acme --owner ada@example.org --balance 900.00 --json".split(" "),
   );
   const { accountId, walletId, liveKey, requestedCredit } = JSON.parse(created.stdout || created.stderr);
+  const other = await admin(db.ownerUrl, ..."account create --name other --owner bo@example.org --json".split(" "));
   await decideAdjustment(db.operator, { operator: "bob", reason: "checked", id: requestedCredit, isApproved: true });
   const { rows } = await db.owner.query<{ id: string }>("select id from pb.keys where wallet_id = $1 order by id", [
     walletId,
@@ -132,6 +148,7 @@ async function seedData() {
   writeFileSync(jwks, JSON.stringify(signer.jwks));
   return {
     accountId,
+    otherAccountId: JSON.parse(other.stdout).accountId as string,
     walletId,
     searchId,
     adjustmentIds,
@@ -151,21 +168,66 @@ test("every admin command declares the narrowest role that can do it", () => {
       ? [`${noun}: ${group.role}`]
       : Object.entries(group).map(([verb, { role }]) => `${noun} ${verb}: ${role}`),
   );
-  const expected = [
-    ...ownersCommands.map((name) => `${name}: owner`),
-    ...Object.entries(runs).flatMap(([role, byName]) => Object.keys(byName).map((name) => `${name}: ${role}`)),
-  ];
+  const expected = Object.entries(runs).flatMap(([role, byName]) =>
+    Object.keys(byName).map((name) => `${name}: ${role}`),
+  );
   assert.deepEqual(declared.toSorted(), expected.toSorted());
 });
 
-for (const role of ["tenant", "operator", "people", "worker"] as const) {
-  test(`the role ${role} can run its commands`, async () => {
-    for (const [name, { args, fails }] of Object.entries(runs[role])) {
-      const run = runInProcess(db[role], name, args);
-      await (fails ? assert.rejects(run, fails) : assert.doesNotReject(run, name));
-    }
-  });
+for (const [role, byName] of Object.entries(runs) as [CommandRole, Record<string, Run>][]) {
+  for (const [name, run] of Object.entries(byName)) {
+    // It creates the roles of the cluster, before there is a database.
+    const isChange = findCommand(name).changes === true && name !== "database roles";
+    test(`${name} runs as ${role} and ${isChange ? "records what it changes" : "changes nothing"}`, async (t) => {
+      const runIt = () => (role === "owner" ? runAsOwner(name, run.args) : runAs(role, name, run));
+      if (!isChange) {
+        const before = await readTables(db.owner);
+        await runIt();
+        await assertUnchanged(db.owner, before);
+        return;
+      }
+      // So that there is something to apply.
+      if (name === "database setup")
+        await db.owner.query("update pb.schema_objects set checksum = '' where name = 'ids.sql'");
+      const runInVain = () => (role === "owner" ? runAsOwner(name, run.args) : runAs(role, name, { args: run.args }));
+      const recorded = await assertRecorded(db.owner, { run: runIt, runInVain });
+      for (const { actor, operator, act, subject, outcome } of recorded) {
+        assert.deepEqual([actor, operator], ["operator", run.args.includes("--by") ? "bob" : userInfo().username]);
+        t.diagnostic(`npm run admin -- ${name}: ${act} ${subject} ${outcome}`);
+      }
+    });
+  }
+}
 
+function findCommand(name: string): Command {
+  const [noun = "", verb = ""] = name.split(" ");
+  const group = commands[noun];
+  return (group && (isCommand(group) ? group : group[verb])) ?? assert.fail(`there is no command ${name}`);
+}
+
+async function runAsOwner(name: string, args: string[]): Promise<void> {
+  const { exitCode, stderr } = await admin(db.ownerUrl, ...name.split(" "), ...args);
+  assert.equal(exitCode, 0, stderr);
+}
+
+async function runAs(role: Exclude<CommandRole, "owner">, name: string, { args, fails }: Run): Promise<void> {
+  const isReadOnly = !findCommand(name).changes;
+  const pool = createPool({ url: db[`${role}Url`], isReadOnly, name, connections: 2, onIdleError: () => undefined });
+  try {
+    const run = runInProcess(pool, name, args);
+    await (fails ? assert.rejects(run, fails) : run);
+  } finally {
+    await pool.end();
+  }
+}
+
+test("a command that does not declare changes cannot make any", async () => {
+  const pool = createPool({ url: db.operatorUrl, isReadOnly: true, name: "t", connections: 1, onIdleError: () => {} });
+  await assert.rejects(setSuspended(pool, testAct, seed.walletId, true), { code: "25006" });
+  await pool.end();
+});
+
+for (const role of ["tenant", "operator", "people", "worker"] as const) {
   test(`with the owner's login, a command of the role ${role} can do no more than the role`, async () => {
     const [name, { args }] = Object.entries(runs[role])[0] ?? assert.fail();
     await db.owner.query(`revoke usage on schema pb from ${roles[role]}`);
@@ -185,7 +247,7 @@ async function runInProcess(pool: Pool, name: string, args: string[]): Promise<v
     await command.run({
       values,
       pool,
-      readSettings: (names) => readConfig(names, { DATABASE_URL: db.ledgerUrl }),
+      readSettings: (names) => readConfig(adapters, names, { DATABASE_URL: db.ledgerUrl }),
       pepper: () => assert.fail("only the owner creates keys"),
       peppers: () => [pepper],
       secrets: () => assert.fail("only the owner converts secrets"),
@@ -194,7 +256,7 @@ async function runInProcess(pool: Pool, name: string, args: string[]): Promise<v
       print: () => undefined,
       write: async () => undefined,
       readInput: () => assert.fail("the keys are in a file"),
-      operator: "ada",
+      act: readAct(values),
     });
   });
   await program.parseAsync([...name.split(" "), ...args], { from: "user" });

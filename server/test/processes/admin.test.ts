@@ -265,14 +265,14 @@ test("every operator action is audited with operator, action and reason", async 
   assert.deepEqual(
     lines.map(({ act, outcome, reason }) => `${act} ${outcome} ${reason}`),
     [
-      "revoke_key revoked old",
-      "resume done none given",
-      "suspend done review",
-      "refund refunded wrong answer",
-      "adjust booked paid",
-      "adjust booked wire",
-      "create_wallet done none given",
-      "adjust booked opening balance",
+      "key.revoke revoked old",
+      "wallet.resume done none given",
+      "wallet.suspend done review",
+      "search.refund refunded wrong answer",
+      "adjustment.request booked paid",
+      "adjustment.request booked wire",
+      "adjustment.request booked opening balance",
+      "wallet.create done none given",
     ],
   );
   assert.ok(lines.every(({ operator }) => operator));
@@ -290,9 +290,9 @@ test("the audit log is exported as JSON lines, oldest first, since a given time"
   assert.deepEqual(
     all.map(({ act, wallet_id, reason }) => [act, wallet_id, reason]),
     [
-      ["adjust", walletId, "opening balance"],
-      ["create_wallet", walletId, "none given"],
-      ["suspend", walletId, "review"],
+      ["wallet.create", walletId, "none given"],
+      ["adjustment.request", walletId, "opening balance"],
+      ["wallet.suspend", walletId, "review"],
     ],
   );
   assert.deepEqual(await readExport("--since", String(all[1]?.["at"])), all.slice(1));

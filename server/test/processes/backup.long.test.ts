@@ -27,7 +27,7 @@ import { spawnAdmin } from "../support/services/admin-process.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 import { preparePgBackRest, stanza } from "../support/services/pgbackrest.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../support/services/private-postgres.ts";
-import { findPrometheus } from "../support/services/promtool.ts";
+import { findPrometheus } from "../support/services/prometheus-programs.ts";
 import { createTestWallet, type TestWallet, testEnvironment } from "../support/services/server.ts";
 import { failServerProcess, type ServerProcess, startServerProcess } from "../support/services/server-process.ts";
 import { startWorkerProcess } from "../support/services/worker-process.ts";

@@ -18,7 +18,7 @@ after(async () => {
 });
 
 function providers(environment: Record<string, string>, ...args: string[]): Promise<ScriptRun> {
-  return runScript("providers/main.ts", args, { environment });
+  return runScript("admin/providers-main.ts", args, { environment });
 }
 
 const searxng = { PENNYBLACK_SEARXNG_URL: upstream.url };

@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { reconcile as reconcileCells } from "../../../deploy/fleet/commands.ts";
-import { nameCell } from "../../src/keys/keys.ts";
+import { reconcile as reconcileCells } from "../../src/cells/fleet-commands.ts";
+import { nameCell } from "../../src/cells/name-cell.ts";
 import { createFixture, type Fixture } from "../fixture.ts";
 import { closeAfter } from "../support/close-after.ts";
+import { testAct } from "../support/data/test-act.ts";
 import { withoutTriggers } from "../support/data/without-triggers.ts";
 import { type AdminRun, runAdmin } from "../support/services/admin-process.ts";
 import type { TestDatabase } from "../support/services/database.ts";
@@ -34,7 +35,7 @@ async function startCell(name: string): Promise<TestCell> {
     PENNYBLACK_OPERATOR_DATABASE_URL: db.operatorUrl,
     PENNYBLACK_OPERATORS: operators,
   }));
-  await nameCell(fixture.db.owner, name);
+  await nameCell(fixture.db.owner, name, testAct);
   const jwks = join(folder, `${name}.jwks.json`);
   writeFileSync(jwks, (await fixture.server.request("/.well-known/jwks.json")).text);
   const environment = { ...testEnvironment(fixture.db), ...own, PENNYBLACK_DIRECT_DATABASE_URL: fixture.db.ownerUrl };

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
-import { edgeFiles } from "../../../deploy/edge/edge-config.ts";
+import { edgeFiles } from "../../src/cells/edge-config.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { createPool, type Pool } from "../../src/db/pool.ts";
 import { createRoles, grantDatabase, withRole } from "../../src/db/roles.ts";

@@ -109,7 +109,7 @@ const day = (ago: number): string => new Date(Date.now() - ago * 86_400_000).toI
 
 async function seedMargin(walletId: string): Promise<void> {
   const row = { cost_micros: 0, paid_cost_micros: 0, revenue_micros: 0 };
-  await db.ledger.query("select pb.write_tally($1, 1, '[]', $2, $3)", [
+  await db.ledger.query("select pb.write_tally($1, 1, '[]', $2, $3, '{}')", [
     randomUUIDv7(),
     JSON.stringify([
       {

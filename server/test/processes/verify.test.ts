@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import pg from "pg";
+import { signRoots } from "../../src/evidence/sign-roots.ts";
 import { createSigner } from "../../src/lib/sign-jws.ts";
-import { signRoots } from "../../src/wallet/evidence/sign-roots.ts";
 import { formatReport } from "../../src/wallet/upkeep/reconcile.ts";
 import { reconcileHours } from "../../src/wallet/upkeep/reconcile-hours.ts";
 import { dropOldDays } from "../../src/wallet/upkeep/retention.ts";
@@ -16,6 +16,7 @@ import { createDatabase } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
 import { passWatermarks, waitMs } from "../support/data/close-due-hours.ts";
 import { restartHours } from "../support/data/restart-hours.ts";
+import { seedChange } from "../support/data/seed-change.ts";
 import { seedOldDay } from "../support/data/seed-old-day.ts";
 import { withoutTriggers } from "../support/data/without-triggers.ts";
 import { type AdminRun, runAdmin } from "../support/services/admin-process.ts";
@@ -26,11 +27,8 @@ import { addJob, startWorker } from "./worker-fixture.ts";
 
 const db = await createDatabase();
 const [wallet] = await seedClosedLedger(db, async (_wallets, endMs) => {
-  await db.owner.query(
-    `insert into pb.audit_log (at, operator, act, target, reason, outcome)
-     values ($1, 'alice', 'close_notice', '1', 'paid twice', 'done')`,
-    [new Date(endMs - 60_000)],
-  );
+  const at = new Date(endMs - 60_000);
+  await seedChange(db.owner, { at, act: "notice.close", subject: "1", reason: "paid twice" });
 });
 const folder = mkdtempSync(join(tmpdir(), "pb-verify-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -74,10 +72,10 @@ test("admin verify accepts the ledger, and reports an entry that was deleted and
   await client.connect();
   await client.query("set session_replication_role = replica");
   await client.query("delete from pb.transfers where wallet_id = $1 and kind = 'top_up'", [wallet?.walletId]);
-  await client.query("update pb.audit_log set reason = 'refunded'");
+  await client.query("update pb.changes set reason = 'refunded'");
   await client.end();
   const found = await verify({}, "--jwks", jwks);
-  assert.match(found.stdout, /^records \S+T23:00:00Z the audit log or adjustments changed/m);
+  assert.match(found.stdout, /^records \S+T23:00:00Z the list of changes or adjustments changed/m);
   assert.match(found.stdout, new RegExp(`^digest \\S+ wallet ${wallet?.walletId}: the digest of 2 entries`, "m"));
   assert.match(found.stderr, /^\d differences\./);
   assert.equal(found.exitCode, 1);

@@ -6,6 +6,7 @@ import { after, before, test } from "node:test";
 import { readConfig } from "../../src/config/config.ts";
 import { taskSchedules } from "../../src/jobs/tasks.ts";
 import { readHealth } from "../../src/operator/operator.ts";
+import { adapters } from "../../src/providers/providers.ts";
 import { until } from "../support/assertions/until.ts";
 import { closeAfter } from "../support/close-after.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
@@ -27,7 +28,7 @@ before(async () => {
 after(() => db.drop());
 
 test("server and worker have different default ports", () => {
-  const { opsPort, workerOpsPort } = readConfig(["opsPort", "workerOpsPort"], {});
+  const { opsPort, workerOpsPort } = readConfig(adapters, ["opsPort", "workerOpsPort"], {});
   assert.deepEqual([opsPort, workerOpsPort], [9090, 9091]);
 });
 

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUIDv7 } from "node:crypto";
+import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { migrate } from "../../src/db/migrate.ts";
 import { holdBatch } from "../../src/wallet/statements.ts";
 import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { until } from "../support/assertions/until.ts";
+import { closeAfter } from "../support/close-after.ts";
 import { seedKey, seedWallet } from "../support/data/seed-wallet.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
+import { TcpProxy } from "../support/services/tcp-proxy.ts";
 import { addJob, startWorker } from "./worker-fixture.ts";
 
 let db: TestDatabase;
@@ -111,6 +114,32 @@ test("a worker that starts while another transaction has locked a job waits for 
     // Also ends the transaction.
     client.release(true);
   }
+});
+
+test("a worker that starts waits for a database that accepts its first connections late", async (t) => {
+  const { hostname, port } = new URL(db.workerUrl);
+  const proxy = closeAfter(new TcpProxy({ host: hostname, port: Number(port) }), t);
+  await proxy.listen();
+  proxy.pause();
+  const starting = startWorker(db, { PENNYBLACK_WORKER_DATABASE_URL: proxy.through(db.workerUrl) });
+  // The first attempt, the reports of clock and secrets, and the next attempt.
+  await until("the worker tries again", async () => {
+    await Promise.race([starting, wait(0)]);
+    return proxy.connections > 3;
+  });
+  proxy.resume();
+  assert.equal(await (await starting).stop(), 0);
+});
+
+test("an error that nothing handles ends a worker, and is logged without the properties of the error", async () => {
+  const crash = `process.on("SIGUSR2", () => { throw Object.assign(new Error("planted"), { input: process.env.TEST_INPUT }); });`;
+  const preload = `--import=data:text/javascript,${encodeURIComponent(crash)}`;
+  const worker = await startWorker(db, { NODE_OPTIONS: preload, TEST_INPUT: "a query" });
+  const exited = once(worker.process, "close");
+  worker.process.kill("SIGUSR2");
+  assert.deepEqual(await exited, [1, null]);
+  assert.match(worker.logged(), /"level":60.*planted.*"msg":"worker failed"/);
+  assert.doesNotMatch(worker.logged(), /a query|Node\.js v/);
 });
 
 test("sweeping continues after a worker was killed during a sweep", async () => {

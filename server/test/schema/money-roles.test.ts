@@ -12,6 +12,7 @@ import { formatReport, reconcile, runCheck } from "../../src/wallet/upkeep/recon
 import { reconcileHours } from "../../src/wallet/upkeep/reconcile-hours.ts";
 import { readLastReport, saveReport } from "../../src/wallet/upkeep/save-report.ts";
 import { seedWallet } from "../support/data/seed-wallet.ts";
+import { testAct } from "../support/data/test-act.ts";
 import { seedPayments } from "../support/payments/seed-payments.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 
@@ -52,8 +53,8 @@ const purposes: Record<(typeof servingRoles)[number], string[]> = {
   ],
   // Opens an account with the trial credit of pb.trial_terms.
   [roles.people]: ["open_own_account"],
-  // Expires holds, closes and signs hours, creates empty partitions and deletes old test searches, which cost nothing, and windows
-  // that have ended.
+  // Expires holds, closes and signs hours, creates empty partitions and deletes old test searches, which cost nothing, windows
+  // that have ended, and old refusals, for which no money was held.
   [roles.worker]: [
     "sweep",
     "prepare_hour",
@@ -62,6 +63,7 @@ const purposes: Record<(typeof servingRoles)[number], string[]> = {
     "make_partitions",
     "delete_test_searches",
     "delete_ended_windows",
+    "drop_old_requests",
   ],
 };
 
@@ -108,7 +110,7 @@ test("the role for sign-in cannot choose the amount or number of trial credits",
     return creditedTo(walletId);
   };
   assert.equal(await open(), 0n);
-  await setTrialTerms(database.owner, { amount: 500_000n, maxPerDay: 1 });
+  await setTrialTerms(database.owner, { amount: 500_000n, maxPerDay: 1 }, testAct);
   assert.equal(await open(), 500_000n);
   assert.equal(await open(), 0n);
 });
@@ -127,7 +129,7 @@ test("the worker's role can reconcile the ledger, save the report and create par
   assert.deepEqual(checks, (await reconcile(database.owner)).checks, "it sees every row");
   await saveReport(database.worker, report);
   assert.equal((await readLastReport(database.worker))?.differences, 0);
-  assert.equal(await makePartitions(database.worker, 15), 2);
+  assert.equal(await makePartitions(database.worker, 15), 3);
   assert.equal(await partitionDaysAhead(database.worker), 15);
 });
 

@@ -23,6 +23,7 @@ import { pluck } from "../support/assertions/pluck.ts";
 import { until } from "../support/assertions/until.ts";
 import { addTestMember } from "../support/console-fixture.ts";
 import { seedWallet } from "../support/data/seed-wallet.ts";
+import { testAct } from "../support/data/test-act.ts";
 
 const pepper = { version: 1, bytes: randomBytes(32) };
 const secrets = createSecrets([{ version: 1, bytes: randomBytes(32) }]);
@@ -31,12 +32,12 @@ const db = await createDatabase();
 type SignedUp = OpenedAccount & { trial: TrialOutcome };
 
 function signUpAs(email: string, trialSecrets?: Secrets): Promise<SignedUp> {
-  const request = { email, personName: "Ada", accountName: "Ada & Co" };
+  const request = { email, personName: "Ada", accountName: "Ada & Co", act: testAct };
   return signUp(db.owner, request, { pepper, trialSecrets });
 }
 
 async function offerTrials(maxPerDay = 1_000): Promise<void> {
-  await setTrialTerms(db.owner, { amount: 500_000n, maxPerDay });
+  await setTrialTerms(db.owner, { amount: 500_000n, maxPerDay }, testAct);
 }
 
 await offerTrials();

@@ -124,14 +124,16 @@ test("openapi.json documents every problem code, each under its status", async (
     assert.equal(Number(status), problemRow(code as (typeof problemCodes)[number]).status);
 });
 
-test("other methods on a known path return 405 with Allow, including HEAD, OPTIONS and QUERY", async () => {
+test("other methods on a known path return 405 with Allow, including OPTIONS and QUERY", async () => {
   for (const [path, allow, methods] of [
     ["/v1/search", "POST", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "PROPFIND", "PURGE"]],
-    ["/v1/wallet", "GET", ["POST", "HEAD", "DELETE", "OPTIONS", "PUT"]],
-    ["/v1/wallet/entries", "GET", ["POST", "HEAD"]],
-    ["/", "GET", ["POST", "HEAD", "OPTIONS"]],
-    ["/openapi.json", "GET", ["POST", "HEAD", "OPTIONS"]],
-    ["/problems/not_found", "GET", ["POST", "HEAD", "DELETE"]],
+    ["/v1/wallet", "GET, HEAD", ["POST", "DELETE", "OPTIONS", "PUT"]],
+    ["/v1/wallet/entries", "GET, HEAD", ["POST"]],
+    ["/", "GET, HEAD", ["POST", "OPTIONS"]],
+    ["/openapi.json", "GET, HEAD", ["POST", "OPTIONS"]],
+    ["/problems/not_found", "GET, HEAD", ["POST", "DELETE"]],
+    // A paid GET.
+    ["/compat/brave/res/v1/web/search", "GET", ["HEAD", "POST"]],
   ] as const) {
     for (const method of methods) {
       const lines = ["Origin: https://elsewhere.test", `x-api-key: ${wallet.live}`];
@@ -141,8 +143,26 @@ test("other methods on a known path return 405 with Allow, including HEAD, OPTIO
       // No CORS on /v1, not even for a preflight.
       assert.equal(headers.get("access-control-allow-origin"), null);
       if (method === "HEAD") assert.equal(text, "");
-      else assert.equal(JSON.parse(text).code, "method_not_allowed");
+      else if (!path.startsWith("/compat/")) assert.equal(JSON.parse(text).code, "method_not_allowed");
     }
+  }
+});
+
+test("HEAD returns the status and headers of GET, without the body", async () => {
+  const varying = new Set(["request-id", "date", "ratelimit"]);
+  const pages = ["/", "/docs", "/docs/quickstart", "/console", "/openapi.json", "/llms.txt", "/problems/not_found"];
+  for (const path of [...pages, "/v1/lenses", "/v1/wallet", "/v1/wallet?x=1", "/.well-known/jwks.json", "/nowhere"]) {
+    const [get, head] = await Promise.all(
+      ["GET", "HEAD"].map((method) =>
+        sendRaw(server.url, rawRequest(`${method} ${path}`, [`x-api-key: ${wallet.management}`])),
+      ),
+    );
+    assert.ok(get && head);
+    assert.deepEqual([head.status, head.text], [get.status, ""], path);
+    const [expected, actual] = [get, head].map(({ headers }) =>
+      [...headers].flatMap(([name, value]) => (varying.has(name) ? [] : [[name, value.replace(/'nonce-\S+'/, "")]])),
+    );
+    assert.deepEqual(actual, expected, path);
   }
 });
 

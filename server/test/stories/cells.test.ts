@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nameCell } from "../../src/keys/keys.ts";
+import { nameCell } from "../../src/cells/name-cell.ts";
 import { createFixture } from "../fixture.ts";
+import { testAct } from "../support/data/test-act.ts";
 
 const { db, server, createWallet } = await createFixture();
 const labelled = /^pb_live_(eu1[0-9a-z]{7})_[0-9A-Za-z]{36}$/;
@@ -10,7 +11,7 @@ test("a cell keeps its name, and all new keys of an account have its label; olde
   const { live, management } = await createWallet("1.00");
   assert.match(live, /^pb_live_[0-9A-Za-z]{36}$/);
   const outcomes = [];
-  for (const name of ["eu1", "eu1", "us1"]) outcomes.push(await nameCell(db.owner, name));
+  for (const name of ["eu1", "eu1", "us1"]) outcomes.push(await nameCell(db.owner, name, testAct));
   assert.deepEqual(outcomes, ["named", "unchanged", "taken"]);
 
   const create = async () =>

@@ -296,7 +296,7 @@ test("no log line contains the query of a URL", async () => {
 });
 
 test("the metrics count searches through a dialect, and the books balance", async () => {
-  assert.match(await server.readMetrics(), /pennyblack_searches_total\{[^}]*mode="live"[^}]*\} \d+/);
+  assert.match(await server.readMetrics(), /pennyblack_search_requests_total\{[^}]*mode="live"[^}]*\} \d+/);
   await assertBooksBalance();
 });
 

@@ -73,6 +73,16 @@ test("two keys of a wallet together exceed its rate, and the response names the 
   }
 });
 
+test("an invalid request with a test key does not count against the rate of test searches", async () => {
+  const { test: key } = await createTestWallet(db, "1.00");
+  for (let sent = 0; sent < 5; sent += 1) {
+    const reply = await limited.search(key, { query: "cats", n: 0 });
+    assert.deepEqual([reply.status, reply.headers.get("ratelimit-policy")], [400, '"test_requests";q=20;w=1']);
+  }
+  const reply = await limited.search(key, question);
+  assert.deepEqual([reply.status, reply.headers.get("ratelimit-policy")], [200, '"test";q=2;w=1']);
+});
+
 test("two keys of a wallet together exceed its searches in flight, and another wallet does not", async () => {
   const [one, other] = await createTwoKeys("test");
   const slow = limited.search(one, { query: "test:slow=1000" });

@@ -34,7 +34,12 @@ const answered = (n: number): Expected => ({ status: 200, n, retryAfter: null })
 const problem = (status: number, code: string, upstreamStatus?: number): Expected => ({ status, code, upstreamStatus });
 const invalid = (upstreamStatus?: number) => problem(502, "upstream_invalid_response", upstreamStatus);
 const unreachable = problem(502, "upstream_unreachable");
-const tooSlow = (upstreamStatus?: number) => ({ ...problem(504, "upstream_timeout", upstreamStatus), isSlow: true });
+/** The deadline is the caller's, which makes a retry pointless. */
+const tooSlow = (upstreamStatus?: number) => ({
+  ...problem(504, "upstream_timeout", upstreamStatus),
+  isSlow: true,
+  retryAfter: null,
+});
 const failed = (upstreamStatus: number, more: Partial<Expected> = {}) => ({
   ...problem(upstreamStatus, "upstream_error", upstreamStatus),
   ...more,

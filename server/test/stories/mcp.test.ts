@@ -338,8 +338,8 @@ test("tool calls are counted and logged like searches, without keys and queries"
   );
   assert.ok(texts.some((text) => /Reason: rate_limited/.test(text)));
   const metrics = await server.readMetrics();
-  assert.match(metrics, /pennyblack_searches_total\{[^}]*outcome="run_budget_spent"[^}]*mode="live"/);
-  assert.match(metrics, /pennyblack_searches_total\{[^}]*outcome="caller_left"[^}]*mode="live"/);
+  assert.match(metrics, /pennyblack_search_requests_total\{[^}]*outcome="run_budget_spent"[^}]*mode="live"/);
+  assert.match(metrics, /pennyblack_search_requests_total\{[^}]*outcome="caller_left"[^}]*mode="live"/);
   assert.match(metrics, /pennyblack_\w*rejected\w*\{[^}]*limit="key_rate"/);
   const log = server.logged();
   assert.match(log, /"tool":"web_search","outcome":"ok".*tool call completed/);

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { crontab } from "../../src/jobs/tasks.ts";
+import { version } from "../../src/lib/version.ts";
 import { adapters } from "../../src/providers/providers.ts";
-import { exposedName, type MetricName, type MetricRow, metricTable } from "../../src/telemetry/metric-table.ts";
+import type { MetricRow } from "../../src/telemetry/metric-row.ts";
+import { exposedName, type MetricName, metricTable } from "../../src/telemetry/metric-table.ts";
 import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { saveReport } from "../../src/wallet/wallet.ts";
 import { startDelayedUpstream } from "../faults/crashes/delayed-upstream.ts";
@@ -34,17 +36,19 @@ const bounds: Record<string, readonly string[]> = {
   tasks: crontab.split("\n").map((line) => line.split(" ")[5] ?? ""),
   replicas: [],
   hosts: [new URL(superuserUrl).host],
+  versions: [version, process.versions.node],
 };
 
 /** Why a sample does not match the table of metrics. */
 function faultOf({ name, labels }: Sample, of: MetricRow["of"]): string | undefined {
   const row = findMetric(name);
   if (!row) return `${name} is not in the table`;
-  if (row.of !== of) return `${name} belongs to the ${row.of}`;
+  if (row.of !== of && row.of !== "process") return `${name} belongs to the ${row.of}`;
   for (const [label, value] of Object.entries(labels)) {
     if (label === "le" && row.kind === "histogram") continue;
     const bound = row.labels?.[label];
     if (!bound) return `${name} has a label ${label}`;
+    if (bound === "runtime") continue;
     if (!(typeof bound === "string" ? (bounds[bound] ?? []) : bound).includes(value))
       return `${name}: ${label}=${value}`;
   }
@@ -84,14 +88,14 @@ test("searches are counted by outcome, by amount and while in flight", async () 
   leaving.abort();
   await left;
   await until("the search is counted", async () => {
-    return valueOf(await readServer(), "pennyblack_searches_total", { outcome: "caller_left" }) === 1;
+    return valueOf(await readServer(), "pennyblack_search_requests_total", { outcome: "caller_left" }) === 1;
   });
 
   const samples = await readServer();
-  const searches = (outcome: string) => valueOf(samples, "pennyblack_searches_total", { outcome, mode: "live" });
+  const searches = (outcome: string) => valueOf(samples, "pennyblack_search_requests_total", { outcome, mode: "live" });
   // Failures in test mode are counted separately, because alerts use the live ones.
   assert.deepEqual(["ok", "upstream_error", "upstream_timeout"].map(searches), [1, 1, 0]);
-  assert.equal(valueOf(samples, "pennyblack_searches_total", { outcome: "upstream_timeout", mode: "test" }), 1);
+  assert.equal(valueOf(samples, "pennyblack_search_requests_total", { outcome: "upstream_timeout", mode: "test" }), 1);
   assert.equal(valueOf(samples, "pennyblack_captured_micro_usd_total"), 10_000);
   // Two released searches had a hold of one cent; the test key had none.
   assert.equal(valueOf(samples, "pennyblack_released_micro_usd_total"), 20_000);
@@ -107,7 +111,7 @@ test("counters of critical failures start at zero, so that the first failure is 
   for (const reason of ["credential", "account_empty", "request"]) {
     assert.equal(valueOf(samples, "pennyblack_upstream_alerts_total", { upstream: "searxng", reason }), 0);
   }
-  assert.equal(valueOf(samples, "pennyblack_searches_total", { outcome: "ledger_unavailable" }), 0);
+  assert.equal(valueOf(samples, "pennyblack_search_requests_total", { outcome: "ledger_unavailable" }), 0);
   assert.equal(valueOf(await readWorker(), "pennyblack_task_failures_total", { task: "reconcile" }), 0);
 });
 
@@ -155,12 +159,19 @@ test("every series matches the table of metrics, and every metric of the table i
     faults.filter((fault) => fault !== undefined),
     [],
   );
-  const seen = new Set([...ofServer, ...ofWorker].map(({ name }) => name.replace(/_(?:bucket|sum|count)$/, "")));
-  const unseen = (Object.keys(metricTable) as MetricName[]).filter((name) => !seen.has(exposedName(name)));
-  // These need an OpenID Connect provider, a replica or an archive; see watch.test.ts, server/src/db/replicas.test.ts and
+  const namesOf = (samples: Sample[]) =>
+    new Set(samples.flatMap(({ name }) => [name, name.replace(/_(?:bucket|sum|count)$/, "")]));
+  const [serverNames, workerNames] = [namesOf(ofServer), namesOf(ofWorker)];
+  const unseen = (Object.keys(metricTable) as MetricName[]).filter((name) => {
+    const { of } = metricTable[name];
+    if (of === "drill") return false;
+    const [isOfServer, isOfWorker] = [serverNames, workerNames].map((names) => names.has(exposedName(name)));
+    return !((isOfServer || of === "worker") && (isOfWorker || of === "server"));
+  });
+  // These need a service, a replica or an archive; see watch.test.ts, server/src/db/replicas.test.ts and
   // server/test/processes/backup.long.test.ts.
   assert.deepEqual(unseen, [
-    "pennyblack_oidc_provider_up",
+    "pennyblack_dependency_up",
     "pennyblack_replica_lag_bytes",
     "pennyblack_wal_archived_timestamp_seconds",
     "pennyblack_wal_archive_failed_timestamp_seconds",

@@ -5,7 +5,7 @@ import { createTestKey, type Reply } from "../support/services/server.ts";
 import { authenticationMistakes } from "./newcomer-mistakes/authentication.ts";
 import { jsonMistakes } from "./newcomer-mistakes/malformed-json.ts";
 import { managementMistakes } from "./newcomer-mistakes/management.ts";
-import { correctIt, type Faults } from "./newcomer-mistakes/mistake.ts";
+import { correctIt, type Faults, notCharged } from "./newcomer-mistakes/mistake.ts";
 import { pathAndHeaderMistakes } from "./newcomer-mistakes/paths-and-headers.ts";
 import { fieldMistakes } from "./newcomer-mistakes/search-fields.ts";
 
@@ -32,7 +32,8 @@ for (const [name, send, outcome, detail, faults] of mistakes) {
     const reply = await send(context);
     const { body } = reply;
     assert.equal(`${reply.status} ${body.code}`, outcome);
-    assert.equal(body.detail, body.code === "invalid_request" ? detail + correctIt : detail);
+    const ending = (isSearch(reply) ? notCharged : "") + correctIt;
+    assert.equal(body.detail, body.code === "invalid_request" ? detail + ending : detail);
     assert.deepEqual(body.errors, toErrors(body.code, detail, faults));
     assertHelpful(reply);
   });
@@ -49,14 +50,19 @@ function toErrors(code: string, detail: string, faults: Faults | undefined): unk
 const validatorPhrases =
   /required propert|additional ?[Pp]ropert|must NOT|must match|must be equal to|anyOf|instancePath|Unexpected token|JSON input/;
 
-function assertHelpful({ status, headers, text, body }: Reply): void {
+function isSearch({ body }: Reply): boolean {
+  return body.instance === "/v1/search" && body.code !== "method_not_allowed";
+}
+
+function assertHelpful(reply: Reply): void {
+  const { status, headers, text, body } = reply;
   assert.match(headers.get("content-type") ?? "", /^application\/problem\+json/);
   assert.equal(body.charged, false);
   assert.equal(body.status, status);
   assert.doesNotMatch(text, /\{\w+\}|undefined|NaN|\[object/, "a placeholder");
   assert.doesNotMatch(text, validatorPhrases, "a phrase of the validator");
   for (const key of [live, testKey, management]) assert.ok(!text.includes(key.slice(8)), "a key in the response");
-  assert.match(body.detail, /not charged/, "no word about money");
+  assert.equal(body.detail.includes("You were not charged"), isSearch(reply), "only a search can be charged");
   assert.ok(body.detail.split(/(?<=[.?]) (?=[A-Z`])/).length <= 3, "more than three sentences");
   // Only the operator or a provider can be the cause of a 5xx, except for the caller's own deadline.
   if (status < 500 || body.deadline_set_by === "caller") assert.doesNotMatch(body.detail, /provider|upstream|ledger/);

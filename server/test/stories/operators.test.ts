@@ -4,9 +4,12 @@ import { signUp } from "../../src/accounts/accounts.ts";
 import { reconcile } from "../../src/wallet/upkeep/reconcile.ts";
 import { saveReport } from "../../src/wallet/wallet.ts";
 import { createFixture } from "../fixture.ts";
+import { assertRecorded, prepareRefusal } from "../support/assertions/assert-recorded.ts";
 import { pluck } from "../support/assertions/pluck.ts";
 import { until } from "../support/assertions/until.ts";
+import { testAct } from "../support/data/test-act.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
+import { registeredRoutes } from "../support/registered-routes.ts";
 import { operators, operatorToken, testPepper } from "../support/services/server.ts";
 
 // Operator routes on the internal listener, and their audit log.
@@ -45,9 +48,9 @@ test("a credit is applied once per reference, and every attempt is logged and in
   assert.equal(other.body.outcome, "conflicting");
   assert.equal((await server.readMoney(management)).balance, "5.05");
   assert.deepEqual(await auditOf(walletId), [
-    "alice adjust conflicting first customer",
-    "alice adjust repeated first customer",
-    "alice adjust booked first customer",
+    "alice adjustment.request conflicting first customer",
+    "alice adjustment.request repeated first customer",
+    "alice adjustment.request booked first customer",
   ]);
   const logged = server.logged().match(/"operator":"alice","method":"POST","path":"wallets\/:id\/credit"/g);
   assert.equal(logged?.length, 3);
@@ -76,8 +79,8 @@ test("a search is refunded by its Request-Id at most once", async () => {
   assert.equal((await server.readMoney(management)).balance, "0.05");
   assert.equal((await server.operate(`searches/${walletId}/refund`, { reason: "no such search" })).status, 404);
   assert.deepEqual(await auditOf(walletId), [
-    "alice refund repeated wrong answer",
-    "alice refund refunded wrong answer",
+    "alice search.refund repeated wrong answer",
+    "alice search.refund refunded wrong answer",
   ]);
 });
 
@@ -91,9 +94,9 @@ test("a suspended wallet cannot search until it is resumed, and a revoked key ca
   assert.equal((await server.operate(`keys/${liveKeyId}/revoke`, { reason: "leaked" })).body.outcome, "revoked");
   assert.equal((await server.search(live, { query: "cats" })).body.code, "api_key_revoked");
   assert.deepEqual(await auditOf(walletId), [
-    "alice revoke_key revoked leaked",
-    "alice resume done review passed",
-    "alice suspend done under review",
+    "alice key.revoke revoked leaked",
+    "alice wallet.resume done review passed",
+    "alice wallet.suspend done under review",
   ]);
 });
 
@@ -123,7 +126,7 @@ test("wallets are listed in pages, newest first, and found by a part of their na
 });
 
 test("accounts are found by a member's e-mail address", async () => {
-  const request = { accountName: "acme", email: "ada@acme.test", personName: "Ada" };
+  const request = { accountName: "acme", email: "ada@acme.test", personName: "Ada", act: testAct };
   const { accountId } = await signUp(db.owner, request, { pepper: testPepper });
   const { accounts } = (await server.operate("accounts?email=ADA@acme.test")).body;
   assert.deepEqual(pluck(accounts, "id", "name", "owners"), [[accountId, "acme", ["ada@acme.test"]]]);
@@ -185,7 +188,7 @@ test("margins are listed by day and upstream", async () => {
 });
 
 test("the audit log is append-only, even for the owner of the tables", async () => {
-  for (const sql of ["update pb.audit_log set reason = 'x'", "delete from pb.audit_log", "truncate pb.audit_log"]) {
+  for (const sql of ["update pb.changes set reason = 'x'", "delete from pb.changes", "truncate pb.changes"]) {
     await assert.rejects(db.owner.query(sql), /this table is append-only/, sql);
   }
 });
@@ -196,7 +199,7 @@ test("the operator's role can move money only through its functions", async () =
     `select pb.top_up('{x}', '{${walletId}}', '{1000000}', '{${walletId}}', 'credit')`,
     `select pb.suspend_wallet('${walletId}', true)`,
     `update pb.wallets set credited_micros = 1`,
-    `insert into pb.audit_log (operator, act, target, reason, outcome) values ('x', 'credit', 'x', 'x', 'x')`,
+    `insert into pb.changes (actor, operator, act, subject, outcome, visibility) values ('operator', 'x', 'key.revoke', 'x', 'x', 'operator')`,
   ]) {
     await assert.rejects(db.operator.query(sql), /permission denied/, sql);
   }
@@ -216,7 +219,7 @@ test("invalid operator input returns 4xx, never 500", async () => {
     rawRequest("QUERY /operator/wallets", [`Authorization: Bearer ${operatorToken}`]),
   );
   assert.equal(unknownMethod.status, 405);
-  assert.equal(unknownMethod.headers.get("allow"), "GET");
+  assert.equal(unknownMethod.headers.get("allow"), "GET, HEAD");
   assert.deepEqual(await auditOf(walletId), []);
 });
 
@@ -231,5 +234,32 @@ test("an unknown path of the internal listener returns a problem", async () => {
     assert.deepEqual([status, body.code, body.status], [404, "not_found", 404], path);
     assert.match(headers.get("content-type") ?? "", /^application\/problem\+json\b/);
     assert.match(body.detail, detail);
+  }
+});
+
+test("every operator route that changes something records it in the same transaction", async (t) => {
+  const { walletId, live, liveKeyId } = await createWallet("0.05");
+  const paid = await server.search(live, { query: "cats" });
+  const reason = "a test";
+  const requests: Record<string, [path: string, body: object]> = {
+    "POST /operator/wallets/{id}/credit": [
+      `wallets/${walletId}/credit`,
+      { amount: "1.00", kind: "promotion", reference: "R-1", reason },
+    ],
+    "POST /operator/wallets/{id}/suspend": [`wallets/${walletId}/suspend`, { reason }],
+    "POST /operator/wallets/{id}/resume": [`wallets/${walletId}/resume`, { reason }],
+    "POST /operator/searches/{id}/refund": [`searches/${paid.headers.get("request-id")}/refund`, { reason }],
+    "POST /operator/keys/{id}/revoke": [`keys/${liveKeyId}/revoke`, { reason }],
+  };
+  const routes = registeredRoutes({ app: { http: server.app.ops } }).filter((route) => route.includes(" /operator/"));
+  const changing = routes.filter((route) => !/^(?:GET|HEAD) /.test(route) && !route.endsWith(" /operator/session"));
+  assert.deepEqual(Object.keys(requests).toSorted(), changing, "add a request to this test");
+  await prepareRefusal(db.owner);
+  for (const [route, [path, body]] of Object.entries(requests)) {
+    const run = async () => assert.equal((await server.operate(path, body)).status, 200, route);
+    for (const { operator, act, subject, outcome } of await assertRecorded(db.owner, { run })) {
+      assert.equal(operator, "alice");
+      t.diagnostic(`${route}: ${act} ${subject} ${outcome}`);
+    }
   }
 });

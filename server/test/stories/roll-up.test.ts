@@ -156,6 +156,23 @@ test("usage equals the count of the searches, whatever the steps of the roll-up"
   );
 });
 
+test("old counts are deleted once in a roll-up of several hours", async () => {
+  await reset();
+  await settleBefore(start + 2.5 * hourMs);
+  await db.owner.query("insert into pb.tally_writers values ($1, 1, now() - interval '2 days')", [randomUUIDv7()]);
+  const left = async (): Promise<unknown> => {
+    const { rows } = await db.owner.query(
+      "select is_done, (select count(*)::int from pb.tally_writers) as writers from pb.roll_up_usage('1 hour')",
+    );
+    return rows[0];
+  };
+  // The statement sees the rows as they were before it.
+  assert.deepEqual(await left(), { is_done: false, writers: 1 });
+  assert.deepEqual(await left(), { is_done: false, writers: 1 });
+  assert.deepEqual(await left(), { is_done: true, writers: 1 });
+  assert.deepEqual(await left(), { is_done: true, writers: 0 });
+});
+
 test("the recount corrects searches that appear or change behind the watermark, once", async () => {
   const anyTwo = fc.array(anySearch, { minLength: 1, maxLength: 20 });
   await fc.assert(

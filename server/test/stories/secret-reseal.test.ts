@@ -6,6 +6,7 @@ import { sealEmail, sendSignInEmails } from "../../src/email/email.ts";
 import { createSecrets } from "../../src/lib/secrets.ts";
 import { setTrialTerms } from "../../src/wallet/wallet.ts";
 import { openSecret, sealSecret } from "../../src/webhooks/webhook-secret.ts";
+import { testAct } from "../support/data/test-act.ts";
 import { runAdmin } from "../support/services/admin-process.ts";
 import { testEnvironment, testPepper } from "../support/services/server.ts";
 import { createWebhookFixture } from "../support/webhook-fixture.ts";
@@ -78,9 +79,9 @@ test("a queued email is sent by a worker that lists the new version alone", asyn
 });
 
 test("a person has one trial, under whichever version it was given", async () => {
-  await setTrialTerms(db.owner, { amount: 500_000n, maxPerDay: 100 });
+  await setTrialTerms(db.owner, { amount: 500_000n, maxPerDay: 100 }, testAct);
   const sign = (email: string, trialSecrets: typeof both) =>
-    signUp(db.owner, { email, personName: "", accountName: "a" }, { pepper: testPepper, trialSecrets });
+    signUp(db.owner, { email, personName: "", accountName: "a", act: testAct }, { pepper: testPepper, trialSecrets });
   assert.equal((await sign("grace@example.org", onlyOne)).trial, "given");
   assert.equal((await sign("g.race+2@example.org", both)).trial, "given", "another mailbox");
   assert.equal((await sign("grace+again@example.org", both)).trial, "already_given");

@@ -205,7 +205,7 @@ test("a version becomes the writing one only when every running server lists the
   assert.equal(await attempt(), "");
   assert.equal(await writingVersion(), 2);
   const { stdout } = await admin(listing(1, 2), "status");
-  assert.match(stdout, /Writing version: 2, since .* by admin:/);
+  assert.match(stdout, /Writing version: 2, since .* by \S+\./);
   assert.equal(stdout.match(/ 1, 2 /g)?.length, 2, stdout);
 });
 
@@ -240,7 +240,8 @@ test("a server neither starts nor stays ready without the versions that the data
 test("after two rotations in a day, a server needs all three versions", async (t) => {
   await write(1);
   await db.owner.query("update pb.secret_reports set has_stopped = true");
-  const use = (version: number) => db.owner.query("select pb.use_secret('test', $1, $2, false)", [version, check]);
+  const use = (version: number) =>
+    db.owner.query("select pb.use_secret('test', 'a test', $1, $2, false)", [version, check]);
   const check = randomBytes(32);
   const required = async (): Promise<number[]> => {
     const { rows } = await db.owner.query<{ required: number[] }>(

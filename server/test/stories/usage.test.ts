@@ -22,6 +22,8 @@ interface Line {
   category?: string | null;
   outcome?: string;
   searches: number;
+  replays?: number;
+  refusals?: number;
   charged: string;
 }
 
@@ -31,9 +33,10 @@ async function lines(parameters: Record<string, string>, key?: string): Promise<
   return body.usage;
 }
 
-/** Without the time, which depends on the test run. */
-function format({ mode, category, outcome, searches, charged }: Line): string {
-  return [mode, category, outcome, searches, charged].filter((part) => part !== undefined).join(" ");
+/** Without the time, which depends on the test run. The counts are searches/replays/refusals. */
+function format({ mode, category, outcome, searches, replays, refusals, charged }: Line): string {
+  const counts = [searches, replays, refusals].filter((count) => count !== undefined).join("/");
+  return [mode, category, outcome, counts, charged].filter((part) => part !== undefined).join(" ");
 }
 
 let beforeRollUp: Line[];
@@ -62,9 +65,10 @@ before(async () => {
   // As if all holds had expired and the worker had run.
   await db.owner.query("update pb.sweep_watermark set settled_before = clock_timestamp()");
   await rollUpUsage(db.owner, new AbortController().signal);
-  await until("the server has written its refusals", async () =>
-    (await lines({ group: "outcome" })).some(({ outcome }) => outcome === "insufficient_balance"),
-  );
+  await until("the server has written its replays and refusals", async () => {
+    const [line] = await lines({});
+    return line?.replays === 2 && line.refusals === 5;
+  });
 });
 
 test("searches are counted as soon as they have finished, and only once after the roll-up", async () => {
@@ -83,7 +87,7 @@ test("searches are counted as soon as they have finished, and only once after th
 });
 
 test("searches are counted by mode, and their cost equals the amount charged", async () => {
-  assert.deepEqual((await lines({})).map(format), ["live 14 0.06", "test 2 0.00"]);
+  assert.deepEqual((await lines({})).map(format), ["live 7/2/5 0.06", "test 2/0/0 0.00"]);
   assert.equal((await server.readMoney(wallet.management)).balance, "0.00");
   const [hour] = await lines({ by: "hour" });
   assert.match(hour?.start ?? "", /^\d{4}-\d\d-\d\dT\d\d:00:00Z$/);
@@ -91,19 +95,19 @@ test("searches are counted by mode, and their cost equals the amount charged", a
 
 test("searches are counted by outcome, category and key, and refusals cost nothing", async () => {
   assert.deepEqual((await lines({ group: "outcome,category" })).map(format), [
-    "live  insufficient_balance 2 0.00",
-    "live  malformed_json 1 0.00",
-    "live  ok 4 0.04",
-    "live  rate_limited 2 0.00",
-    "live  replayed 2 0.00",
-    "live gov ok 2 0.02",
-    "live gov upstream_error 1 0.00",
-    "test  ok 1 0.00",
-    "test  upstream_error 1 0.00",
+    "live  insufficient_balance 0/0/2 0.00",
+    "live  malformed_json 0/0/1 0.00",
+    "live  ok 4/0/0 0.04",
+    "live  rate_limited 0/0/2 0.00",
+    "live  replayed 0/2/0 0.00",
+    "live gov ok 2/0/0 0.02",
+    "live gov upstream_error 1/0/0 0.00",
+    "test  ok 1/0/0 0.00",
+    "test  upstream_error 1/0/0 0.00",
   ]);
   const byKey = await lines({ group: "key" });
   assert.equal(byKey.length, 3);
-  assert.deepEqual(byKey.filter(({ key_id }) => key_id === slowKey.id).map(format), ["live 3 0.01"]);
+  assert.deepEqual(byKey.filter(({ key_id }) => key_id === slowKey.id).map(format), ["live 1/0/2 0.01"]);
   assert.ok(byKey.every((line) => !("category" in line) && !("outcome" in line)));
 });
 
@@ -126,7 +130,7 @@ test("pages of any size contain every row once", async () => {
 });
 
 test("usage contains only the caller's wallet and requires a management key", async () => {
-  assert.deepEqual((await lines({ group: "outcome" }, other.management)).map(format), ["live ok 1 0.01"]);
+  assert.deepEqual((await lines({ group: "outcome" }, other.management)).map(format), ["live ok 1/0/0 0.01"]);
   const page = await usage({ group: "key,outcome", limit: "1" });
   const foreign = await lines({ group: "key,outcome", cursor: page.body.next_cursor }, other.management);
   assert.ok(
@@ -162,9 +166,12 @@ test("invalid parameters return 400 with their pointer", async () => {
 });
 
 test("the calls and revenue of upstreams are recorded", async () => {
-  const { rows } = await db.owner.query(
-    "select provider, outcome, calls::int, revenue_micros::int as revenue from pb.upstream_days order by outcome",
-  );
+  const read = () =>
+    db.owner.query(
+      "select provider, outcome, calls::int, revenue_micros::int as revenue from pb.upstream_days order by outcome",
+    );
+  await until("the server has written its calls", async () => (await read()).rows.length === 2);
+  const { rows } = await read();
   // The other wallet's search is one of them.
   assert.deepEqual(rows, [
     { provider: "searxng", outcome: "ok", calls: 7, revenue: 70_000 },

@@ -255,6 +255,6 @@ test("an OpenID Connect provider that does not respond is reported, and WAL that
     (await titles()).includes("The OpenID Connect provider does not respond"),
   );
   assert.ok((await titles()).includes("WAL archiving is off"));
-  assert.match(await other.readMetrics(), /^pennyblack_oidc_provider_up 0$/m);
-  assert.doesNotMatch(await server.readMetrics(), /^pennyblack_oidc_provider_up /m, "none is configured");
+  assert.match(await other.readMetrics(), /^pennyblack_dependency_up\{dependency="oidc"\} 0$/m);
+  assert.doesNotMatch(await server.readMetrics(), /dependency="oidc"/, "none is configured");
 });

@@ -3,6 +3,7 @@ import { randomInt, randomUUID } from "node:crypto";
 import { acceptInvitation, invite, type OpenedAccount, type Role, signUp } from "../../src/accounts/accounts.ts";
 import { makeSignInLink } from "../../src/console/console.ts";
 import { createFixture, type Fixture } from "../fixture.ts";
+import { testAct } from "./data/test-act.ts";
 import type { TestDatabase } from "./services/database.ts";
 import { type Reply, type TestServer, testPepper } from "./services/server.ts";
 
@@ -44,9 +45,8 @@ export async function createConsoleFixture(settings: Record<string, string> = {}
 }
 
 export function openTestAccount(db: TestDatabase, email: string): Promise<OpenedAccount> {
-  const openingCredit = { amount: 1_000_000n, operator: "test" };
-  const request = { email, personName: "Ada", accountName: `Account of ${email}`, openingCredit };
-  return signUp(db.owner, request, { pepper: testPepper });
+  const request = { email, personName: "Ada", accountName: `Account of ${email}`, act: testAct };
+  return signUp(db.owner, { ...request, openingCredit: 1_000_000n }, { pepper: testPepper });
 }
 
 export async function addTestMember(db: TestDatabase, accountId: string, email: string, role: Role): Promise<string> {
@@ -64,7 +64,7 @@ export async function signInTo(db: TestDatabase, server: Pick<TestServer, "url">
 
 /** The token of a sign-in link for an existing person. */
 export async function makeToken(db: TestDatabase, email: string): Promise<string> {
-  const link = await makeSignInLink(db.owner, { email, publicUrl, ttlMinutes: 15 });
+  const link = await makeSignInLink(db.owner, { email, publicUrl, ttlMinutes: 15, act: testAct });
   assert.ok(link, `no person has the address ${email}`);
   return tokenIn(link);
 }

@@ -13,7 +13,9 @@ export function registeredRoutes(server: { app: { http: Pick<TestServer["app"]["
     path.length = depth;
     path.push(match[2] ?? "");
     const methods = match[3]?.split(", ") ?? [];
-    for (const method of methods) found.push(`${method} ${path.join("").replaceAll(/:(\w+)/g, "{$1}")}`);
+    // Every HEAD repeats a GET.
+    for (const method of methods.filter((each) => each !== "HEAD"))
+      found.push(`${method} ${path.join("").replaceAll(/:(\w+)/g, "{$1}")}`);
   }
   return found.toSorted();
 }

@@ -56,6 +56,8 @@ def search_call(
     repeat: Optional[str],
     timeout: Optional[float],
 ) -> Call:
+    if wait is not None and wait not in range(1, 10):
+        raise ValueError("wait must be an integer from 1 to 9 (seconds).")
     if repeat is not None:
         if idempotency_key is not None:
             raise ValueError("Pass either repeat or idempotency_key, not both.")
@@ -69,16 +71,17 @@ def search_call(
         "POST",
         "/v1/search",
         body=_without_none({"query": query, "n": n, "category": category}),
-        headers=_search_headers(run, for_, wait, explain, registries),
+        headers=_search_headers(run, for_, explain, registries),
         idempotency_key=idempotency_key,
         may_charge=True,
         list_name="results",
         timeout=timeout,
+        wait=wait,
     )
 
 
 def _search_headers(
-    run: Optional[Run], for_: Optional[str], wait: Optional[int], explain: bool, registries: bool
+    run: Optional[Run], for_: Optional[str], explain: bool, registries: bool
 ) -> Dict[str, str]:
     headers = {}
     if run is not None:
@@ -91,10 +94,6 @@ def _search_headers(
         if not re.fullmatch(r"[A-Za-z0-9_.:@/+=|-]{1,64}", for_):
             raise ValueError("for_ must have 1 to 64 letters, digits or any of _.:@/+=|-")
         headers["search-for"] = for_
-    if wait is not None:
-        if wait not in range(1, 10):
-            raise ValueError("wait must be an integer from 1 to 9 (seconds).")
-        headers["prefer"] = f"wait={wait}"
     if explain:
         headers["rank-explain"] = "1"
     if not registries:

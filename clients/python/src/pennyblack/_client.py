@@ -24,7 +24,7 @@ from ._calls import (
     usage_query,
 )
 from ._pages import AsyncPages, Page, Pages
-from ._send import ApiResponse, Attempt, Call, RawResponse, Wait, send
+from ._send import ApiResponse, Attempt, Call, Pause, RawResponse, send
 from .types import (
     Category,
     CreatedKey,
@@ -89,7 +89,7 @@ class Pennyblack:
         n: Number of results, 1 to 20. Default: 10.
         run: A budget shared by all searches with the same id, such as {"id": "task-17", "max": "0.10"}.
         for_: Your own id of the end user that you search for, 1 to 64 letters, digits or any of `_.:@/+=|-`.
-        wait: The API gives up after this many seconds (1 to 9) without charging you.
+        wait: Your deadline for the call in seconds (1 to 9), including its retries. After it, the search fails and is free.
         explain: Include the ranking explanation in `meta.explanation`.
         registries: False ranks by the hand-written rules only, without published lists of domains.
         idempotency_key: Random by default. Set your own to be able to retry after this process exits.
@@ -173,11 +173,14 @@ class Pennyblack:
                 step = steps.send(received)
             except StopIteration as end:
                 return cast(ApiResponse, end.value)
-            if isinstance(step, Wait):
-                time.sleep(step.seconds)
+            if isinstance(step, Pause):
+                self._pause(step.seconds)
                 received = None
             else:
                 received = self._attempt(step)
+
+    def _pause(self, seconds: float) -> None:
+        time.sleep(seconds)
 
     def _attempt(self, attempt: Attempt) -> Union[RawResponse, httpx.RequestError]:
         deadline = time.monotonic() + attempt.timeout
@@ -335,11 +338,14 @@ class AsyncPennyblack:
                 step = steps.send(received)
             except StopIteration as end:
                 return cast(ApiResponse, end.value)
-            if isinstance(step, Wait):
-                await asyncio.sleep(step.seconds)
+            if isinstance(step, Pause):
+                await self._pause(step.seconds)
                 received = None
             else:
                 received = await self._attempt(step)
+
+    async def _pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
     async def _attempt(self, attempt: Attempt) -> Union[RawResponse, httpx.RequestError]:
         async def receive() -> RawResponse:

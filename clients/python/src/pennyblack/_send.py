@@ -1,4 +1,5 @@
-"""One API call with retries, within one time limit, without I/O.
+"""One API call with retries, within one time limit, without I/O. With `wait`, the limit is the caller's deadline, and each
+attempt has a `Prefer` header with the seconds that remain.
 
     2xx ............................................ return
     error response with `retryable` ................ back off, retry  (429, 5xx, 409 in progress, 402 reserved)
@@ -10,6 +11,7 @@ what came of it, so that the sync and the async client share these rules.
 """
 
 import json
+import math
 import platform
 import random
 import time
@@ -24,6 +26,10 @@ from ._version import __version__
 
 # Limits one attempt, so that a hanging connection leaves time for a retry. The API allows 10 s for a search.
 _max_attempt_seconds = 20.0
+
+# The API's response to a passed deadline arrives shortly after the deadline. Closing the connection first would leave the
+# charge unknown.
+_response_grace_seconds = 0.5
 
 _user_agent = f"pennyblack-python/{__version__} python/{platform.python_version()}"
 
@@ -51,6 +57,8 @@ class Call:
     #: The member of a successful response that must be a list, so that a response of another server is not an empty list.
     list_name: Optional[str] = None
     timeout: Optional[float] = None
+    #: The caller's deadline in seconds. The API returns a 504 after it.
+    wait: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Wait:
+class Pause:
     seconds: float
 
 
@@ -82,16 +90,23 @@ class ApiResponse:
     headers: httpx.Headers
 
 
-Steps = Generator[Union[Attempt, Wait], Union[RawResponse, httpx.RequestError, None], ApiResponse]
+Steps = Generator[Union[Attempt, Pause], Union[RawResponse, httpx.RequestError, None], ApiResponse]
+
+
+def now() -> float:
+    return time.monotonic()
 
 
 def send(connection: Connection, call: Call) -> Steps:
-    deadline = time.monotonic() + (connection.timeout if call.timeout is None else call.timeout)
+    start = now()
+    limit = start + (connection.timeout if call.timeout is None else call.timeout)
+    wait_end = math.inf if call.wait is None else start + call.wait
     is_charge_unknown = False
     retries = 0
     while True:
-        timeout = max(0.001, min(deadline - time.monotonic(), _max_attempt_seconds))
-        received = yield _build_attempt(connection, call, timeout)
+        rest = min(limit - now(), wait_end + _response_grace_seconds - now(), _max_attempt_seconds)
+        wait = None if call.wait is None else max(1, math.floor(wait_end - now() + 0.5))
+        received = yield _build_attempt(connection, replace(call, wait=wait), max(0.001, rest))
         outcome = (
             _parse_response(received, call.list_name)
             if isinstance(received, RawResponse)
@@ -101,17 +116,20 @@ def send(connection: Connection, call: Call) -> Steps:
             return outcome
         # An earlier attempt that got no response may have been charged. A later error response does not rule that out.
         is_charge_unknown = is_charge_unknown or outcome.charged == "unknown"
-        delay = (outcome.retry_after or 0) + random.random() * min(8, 0.25 * 2**retries)
+        pause = (outcome.retry_after or 0) + random.random() * min(8, 0.25 * 2**retries)
+        next_start = now() + pause
+        # The API waits for at least a second. An attempt that starts half a second before the deadline ends with its grace.
+        is_too_late = next_start >= limit or next_start + _response_grace_seconds > wait_end
         # An earlier attempt is still in progress. Waiting for it is limited by the deadline, not by max_retries.
         is_still_running = outcome.code == "idempotency_in_progress" and connection.max_retries > 0
-        is_last = time.monotonic() + delay >= deadline or (retries >= connection.max_retries and not is_still_running)
+        is_last = is_too_late or (retries >= connection.max_retries and not is_still_running)
         if is_last or not _can_retry(call, outcome):
-            described = _describe_uncertainty(call, outcome) if is_charge_unknown else _describe_charge(outcome)
+            described = _describe_uncertainty(call, outcome) if is_charge_unknown else _describe_charge(call, outcome)
             cause = received if isinstance(received, httpx.RequestError) else None
             raise create_error(replace(described, idempotency_key=call.idempotency_key)) from cause
         if not is_still_running:
             retries += 1
-        yield Wait(delay)
+        yield Pause(pause)
 
 
 def _can_retry(call: Call, failure: Failure) -> bool:
@@ -132,6 +150,8 @@ def _build_attempt(connection: Connection, call: Call, timeout: float) -> Attemp
         headers["content-type"] = "application/json"
     if call.idempotency_key is not None:
         headers["idempotency-key"] = call.idempotency_key
+    if call.wait is not None:
+        headers["prefer"] = f"wait={call.wait}"
     content = None if call.body is None else json.dumps(call.body).encode()
     return Attempt(call.method, connection.base_url + call.path, headers, content, timeout)
 
@@ -171,9 +191,10 @@ def _describe_exception(base_url: str, error: Optional[httpx.RequestError]) -> F
     )
 
 
-def _describe_charge(failure: Failure) -> Failure:
-    """For a call that never reached the server. Error responses describe the charge themselves."""
-    return failure if failure.problem else replace(failure, detail=f"{failure.detail} You were not charged.")
+def _describe_charge(call: Call, failure: Failure) -> Failure:
+    """For a search that never reached the server. Error responses describe the charge themselves."""
+    is_silent = call.may_charge and not failure.problem
+    return replace(failure, detail=f"{failure.detail} You were not charged.") if is_silent else failure
 
 
 def _describe_uncertainty(call: Call, failure: Failure) -> Failure:
@@ -185,7 +206,7 @@ def _describe_uncertainty(call: Call, failure: Failure) -> Failure:
         )
         return replace(failure, detail=detail, charged="unknown")
     change = "" if call.method == "GET" else " The change may have been made. Check before you repeat it."
-    return replace(failure, detail=f"{failure.detail} You were not charged.{change}", charged=False)
+    return replace(failure, detail=f"{failure.detail}{change}", charged=False)
 
 
 def _parse_object(text: str) -> Optional[Dict[str, Any]]:

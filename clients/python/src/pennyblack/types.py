@@ -142,6 +142,8 @@ class UsagePeriod(_RequiredUsagePeriod, total=False):
     category: Optional[str]
     outcome: str
     end_user: str
+    replays: int
+    refusals: int
 
 
 class UpdateKeyRequest(TypedDict, total=False):

@@ -13,8 +13,17 @@ const summary: WalletSummary = {
   owed: "0.00",
   burn_per_day: "0.10",
   runway_days: 50,
-  today: { searches: 0, charged: "0.00", usual_searches_by_now: null },
-  last_24h: { searches: 0, ok: 0, success_rate: null, p50_ms: null, p95_ms: null },
+  today: { searches: 0, replays: 0, refusals: 0, charged: "0.00", usual_searches_by_now: null },
+  last_24h: {
+    searches: 0,
+    succeeded: 0,
+    replays: 0,
+    refusals: 0,
+    at_least: false,
+    success_rate: null,
+    p50_ms: null,
+    p95_ms: null,
+  },
   hours: [],
 };
 const warningsOf = (change: Partial<WalletSummary>, isSuspended = false) =>

@@ -74,8 +74,8 @@ function TodayMetric({ summary }: SummaryProps) {
 }
 
 function SuccessMetric({ summary }: SummaryProps) {
-  const { success_rate: rate, p50_ms: p50, p95_ms: p95, searches, ok } = summary.last_24h;
-  const failed = searches - ok;
+  const { success_rate: rate, p50_ms: p50, p95_ms: p95, searches, succeeded } = summary.last_24h;
+  const failed = searches - succeeded;
   const latency = p95 === null || p50 === null ? [] : [`p95 ${formatMs(p95)}`, `p50 ${formatMs(p50)}`];
   return (
     <Metric

@@ -14,6 +14,7 @@ const charge: Entry = {
 const refund: Entry = { ...charge, id: "f", kind: "refund", amount: "0.01", created_at: "2030-02-01T12:00:00Z" };
 const search: SearchDetails = {
   request_id: "r",
+  kind: "search",
   at: "2030-01-31T12:00:00Z",
   mode: "live",
   key_id: "k",
@@ -22,8 +23,10 @@ const search: SearchDetails = {
   outcome: "ok",
   charged: "0.01",
   ms: 412,
+  steps: null,
   end_user: null,
   run: null,
+  transport: null,
   entries: [charge],
 };
 

@@ -6,24 +6,33 @@ import { formatMoney } from "../../format/format-money.ts";
 import { formatMs } from "../../format/format-time.ts";
 import classes from "./search.module.css";
 
-/** Hold, upstream, and charge or release. The two times come from the database. */
+/** What happened, in order. Times come from the database, durations from the server. */
 export function Timeline({ search }: { search: SearchDetails }) {
-  const { at, ms, mode } = search;
+  const { at, ms, steps, mode } = search;
+  const heldMs = steps ? steps.auth + steps.hold : 0;
   const refund = search.entries.find(({ kind }) => kind === "refund");
   return (
     <ol className={classes.timeline}>
+      {steps && <Step name="Key found" ms={steps.auth} />}
       <li>
-        <span>{mode === "test" ? "Accepted" : "Price held"}</span>
+        <span>
+          {mode === "test" ? "Accepted" : "Price held"}
+          {steps && ` after ${formatMs(steps.hold)}`}
+        </span>
         <ExactTime at={at} hasMs className={classes.time} />
       </li>
-      <li>
-        <span>Upstream and ranking</span>
-        <span className={classes.time}>{ms === null ? "in progress" : formatMs(ms)}</span>
-      </li>
+      {steps ? (
+        <>
+          <Step name="Upstream" ms={steps.upstream} />
+          <Step name="Ranking" ms={steps.rank} />
+        </>
+      ) : (
+        <Step name="Upstream and ranking" ms={ms} />
+      )}
       {ms !== null && (
         <li>
           <span>{describeEnd(search)}</span>
-          <ExactTime at={new Date(Date.parse(at) + ms).toISOString()} hasMs className={classes.time} />
+          <ExactTime at={new Date(Date.parse(at) + ms - heldMs).toISOString()} hasMs className={classes.time} />
         </li>
       )}
       {refund && (
@@ -33,6 +42,15 @@ export function Timeline({ search }: { search: SearchDetails }) {
         </li>
       )}
     </ol>
+  );
+}
+
+function Step({ name, ms }: { name: string; ms: number | null }) {
+  return (
+    <li>
+      <span>{name}</span>
+      <span className={classes.time}>{ms === null ? "in progress" : formatMs(ms)}</span>
+    </li>
   );
 }
 

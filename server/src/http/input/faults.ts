@@ -2,7 +2,7 @@ import { suggest } from "../../lib/suggest.ts";
 import { Problem } from "../../problems/problems.ts";
 
 // Every invalid body, query parameter and header becomes an invalid_request here. A fault names its field, what was received
-// and what is expected. It never quotes a value that could be a query or a secret.
+// and what is expected. It quotes only a short word, never text that could be a sentence or a secret.
 
 export interface Fault {
   /** A JSON Pointer such as #/name, or # for the body or a header. */
@@ -96,11 +96,19 @@ export function describeUnknown(name: string, known: readonly string[], kind: st
   return `is not a known ${kind}${isShort ? `; the ${kind}s are ${listWords(known, "and")}` : ""}`;
 }
 
-/** Describes received text, for "must be ..., but is ...". A number is shown; of other text only its length. */
+/** Describes received text, for "must be ..., but is ...". */
 export function describeText(text: string): string {
   if (text === "") return "is empty";
   if (/^[+-]?\d{1,12}(?:\.\d{1,12})?$/.test(text)) return `is ${text}`;
-  return `has ${countCharacters(text)}`;
+  return isQuotable(text) ? `is \`${text}\`` : `has ${countCharacters(text)}`;
+}
+
+const word = /^[\x21-\x5f\x61-\x7e]{1,32}$/;
+const secret = /^pb_|(?=[a-z]*\d)[a-z\d]{13}/i;
+
+/** A word, a code or an amount: short, without spaces and without a long run of letters and digits, as secrets have. */
+export function isQuotable(text: string): boolean {
+  return word.test(text) && !secret.test(text);
 }
 
 export function countCharacters(text: string): string {

@@ -19,6 +19,6 @@ export function readPathId(params: unknown, resource: Resource): string {
 /** The same whether the resource does not exist or belongs to another wallet. */
 export function noSuchResource({ name, list }: Resource, hint = ""): Problem {
   return new Problem("not_found", {
-    detail: `This wallet has no ${name} with this id${hint}. You were not charged, and no changes were made. Find the id with \`${list}\`.`,
+    detail: `This wallet has no ${name} with this id${hint}. No changes were made. Find the id with \`${list}\`.`,
   });
 }

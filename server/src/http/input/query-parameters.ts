@@ -90,10 +90,17 @@ export const dayOrTime: Parse<Date | undefined> = (text) => {
   const time = String.raw`T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})`;
   if (!new RegExp(`^${day}(?:${time})?$`).test(text) || !(parsed.getTime() >= 0)) {
     const rule = "must be a day such as `2030-01-31` or a time such as `2030-01-31T12:00:00Z`";
-    throw new InvalidValue(`${rule}, but ${describeText(text)}`);
+    throw new InvalidValue(`${rule}, but ${describeTime(text)}`);
   }
   return parsed;
 };
+
+/** Describes received text where a time is expected. */
+export function describeTime(text: string): string {
+  if (/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}[\d:.]*$/i.test(text))
+    return `is \`${text}\` without a zone; append \`Z\` for UTC`;
+  return /^[\d :.,/TZ+-]{1,32}$/i.test(text) ? `is \`${text}\`` : describeText(text);
+}
 
 /** The page size, from the parameter `limit`. */
 export function pageSize(options: { default: number; max: number }): Parse<number> {

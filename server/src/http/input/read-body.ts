@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { receiveWithoutPublicSlot } from "../../limits/occupied-slots.ts";
 import { Problem } from "../../problems/problems.ts";
+import { NoResponse } from "../no-response.ts";
 
 export const maxBodyBytes = 16_384;
 
@@ -19,8 +20,8 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const rejectIfIncomplete = (): void => {
-      if (!request.readableEnded) reject(new Error("the connection closed before the request was complete"));
+    const rejectIfIncomplete = (cause?: Error): void => {
+      if (!request.readableEnded) reject(new NoResponse("the caller disconnected while sending the body", { cause }));
     };
     // No "close" event follows if the caller has already disconnected.
     if (request.destroyed) rejectIfIncomplete();
@@ -32,8 +33,8 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
       } else chunks.push(chunk);
     });
     request.once("end", () => resolve(Buffer.concat(chunks)));
-    request.once("error", reject);
-    request.once("close", rejectIfIncomplete);
+    request.once("error", rejectIfIncomplete);
+    request.once("close", () => rejectIfIncomplete());
   });
 }
 

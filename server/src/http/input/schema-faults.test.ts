@@ -36,7 +36,12 @@ test("describes what is expected and what was received", () => {
     [{ ...valid, name: "" }, ["#/name", "empty", "must not be empty"]],
     [{ ...valid, name: "grace hopper" }, ["#/name", "too_long", "must have 1 to 5 characters, but has 12"]],
     [{ ...valid, name: 7 }, ["#/name", "wrong_type", "must be a string, but is 7; put it in quotes"]],
-    [{ ...valid, mode: "prod" }, ["#/mode", "unknown_value", "must be `live` or `test`, but has 4 characters"]],
+    [{ ...valid, mode: "prod" }, ["#/mode", "unknown_value", "must be `live` or `test`, but is `prod`"]],
+    [{ ...valid, mode: "a live key" }, ["#/mode", "unknown_value", "must be `live` or `test`, but has 10 characters"]],
+    [
+      { ...valid, n: "2" },
+      ["#/n", "wrong_type", "must be an integer from 1 to 20, but is the string `2`; remove the quotes"],
+    ],
     [{ ...valid, mode: "Live" }, ["#/mode", "unknown_value", "must be `live` or `test` (did you mean `live`?)"]],
     [{ ...valid, mode: null }, ["#/mode", "wrong_type", "must be `live` or `test`, but is null"]],
     [{ ...valid, n: 21 }, ["#/n", "out_of_range", "must be an integer from 1 to 20, but is 21"]],
@@ -61,8 +66,13 @@ test("describes what is expected and what was received", () => {
   }
 });
 
-test("never repeats a string value", () => {
-  const secret = "pb_live_0123456789";
+test("never repeats a sentence or a secret", () => {
+  for (const secret of ["pb_live_0123456789", "sk-0123456789abcdef", "0123456789abcdef", "my 0123 password"]) {
+    assertNotRepeated(secret);
+  }
+});
+
+function assertNotRepeated(secret: string): void {
   const body = {
     name: secret,
     mode: secret,
@@ -74,7 +84,7 @@ test("never repeats a string value", () => {
   };
   assert.equal(faultsOf(body).length, 7);
   assert.doesNotMatch(JSON.stringify(faultsOf(body)), /0123/);
-});
+}
 
 test("refuses a schema that it could not describe", () => {
   assertSupported(schema);

@@ -1,9 +1,11 @@
 import {
   countCharacters,
   describeChoices,
+  describeText,
   describeUnknown,
   didYouMean,
   type Fault,
+  isQuotable,
   listWords,
   maxFaults,
   oneOfWords,
@@ -79,13 +81,16 @@ function findFaults(context: Context, schema: BodySchema, value: unknown, path: 
   const { type, ...node } = schema.anyOf?.find((option) => option.type !== "null") ?? schema;
   const mismatch = (code: string, detail: string): void => context.add(`#${path}`, code, detail);
   if (node.enum) {
-    if (typeof value !== "string") mismatch("wrong_type", mustBe(oneOfWords(node.enum), isNullable, value));
+    if (typeof value !== "string")
+      mismatch("wrong_type", mustBe(oneOfWords(node.enum), isNullable, describeValue(value)));
     else if (!node.enum.includes(value)) mismatch("unknown_value", describeChoices(node.enum, value));
   } else if (type !== undefined && !hasType(type, value)) {
-    mismatch("wrong_type", mustBe(describeType({ type, ...node }), isNullable, value) + hintAtQuotes(type, value));
+    // A body that is a string can be the query.
+    const received = path === "" && typeof value === "string" ? "a string" : describeValue(value);
+    mismatch("wrong_type", mustBe(describeType({ type, ...node }), isNullable, received) + hintAtQuotes(type, value));
   } else if (typeof value === "number") {
     if (!isInRange(value, node.minimum, node.maximum)) {
-      mismatch("out_of_range", mustBe(describeType({ type: "integer", ...node }), isNullable, value));
+      mismatch("out_of_range", mustBe(describeType({ type: "integer", ...node }), isNullable, describeValue(value)));
     }
   } else if (typeof value === "string") checkText(node, value, mismatch);
   else if (Array.isArray(value)) checkItems(context, node, value, path);
@@ -146,12 +151,8 @@ function checkText(
     const range = describeRange(minLength, maxLength);
     mismatch(length > maxLength ? "too_long" : "too_short", `must have ${range} characters, but has ${length}`);
   } else if (pattern !== undefined && !new RegExp(pattern, "u").test(text)) {
-    mismatch("invalid", `must be ${describePattern(pattern)}, but ${hasOrIs(text)}`);
+    mismatch("invalid", `must be ${describePattern(pattern)}, but ${describeText(text)}`);
   }
-}
-
-function hasOrIs(text: string): string {
-  return text === "" ? "is empty" : `has ${countCharacters(text)}`;
 }
 
 function isInRange(value: number, min = -Infinity, max = Infinity): boolean {
@@ -171,9 +172,9 @@ function hasType(type: string, value: unknown): boolean {
   }
 }
 
-function mustBe(expected: string, isNullable: boolean, value: unknown): string {
+function mustBe(expected: string, isNullable: boolean, received: string): string {
   const orNull = expected.includes(",") ? ", or null" : " or null";
-  return `must be ${expected}${isNullable ? orNull : ""}, but is ${describeValue(value)}`;
+  return `must be ${expected}${isNullable ? orNull : ""}, but is ${received}`;
 }
 
 function describeType({ type, minimum, maximum, pattern }: BodySchema): string {
@@ -205,7 +206,9 @@ function formatCount(count: number): string {
 }
 
 function describeValue(value: unknown): string {
-  if (typeof value === "string") return value === "" ? "an empty string" : `a string of ${countCharacters(value)}`;
+  if (value === "") return "an empty string";
+  if (typeof value === "string")
+    return isQuotable(value) ? `the string \`${value}\`` : `a string of ${countCharacters(value)}`;
   if (Array.isArray(value)) return "an array";
   return typeof value === "object" && value !== null ? "an object" : `${value as number | boolean | null}`;
 }

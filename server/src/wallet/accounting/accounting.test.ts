@@ -180,13 +180,13 @@ test("above the limit, money moves only after another operator has approved", as
   assert.equal(await decide("bob", false), "already_booked");
   await assertMoney(walletId, { balance: 400n * usd - 1n, owed: 0n });
   const { rows } = await database.owner.query(
-    "select operator, act, outcome from pb.audit_log where wallet_id = $1 and target = 'wire 2' order by number limit 3",
+    "select operator, act, outcome from pb.audit_log where wallet_id = $1 and subject = 'wire 2' order by number limit 3",
     [walletId],
   );
   assert.deepEqual(rows, [
-    { operator: "ada", act: "adjust", outcome: "requested" },
-    { operator: "ada", act: "adjust", outcome: "requested" },
-    { operator: "ada", act: "approve_adjustment", outcome: "own_request" },
+    { operator: "ada", act: "adjustment.request", outcome: "requested" },
+    { operator: "ada", act: "adjustment.request", outcome: "requested" },
+    { operator: "ada", act: "adjustment.approve", outcome: "own_request" },
   ]);
 });
 

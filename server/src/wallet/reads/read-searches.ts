@@ -2,6 +2,7 @@ import { asTenant } from "../../db/as-tenant.ts";
 import type { Pool, Queryable } from "../../db/pool.ts";
 import { firstIdOf } from "../../lib/first-id-of.ts";
 import type { Micros } from "../../lib/money.ts";
+import type { StepTimes } from "../statements.ts";
 import { upperIdBound } from "./read-wallet.ts";
 
 // Outcomes of single searches. An index on pb.searches by wallet would slow down every search, so there is none. Charged
@@ -18,12 +19,19 @@ export interface SearchView {
   outcome: string;
   charged: Micros;
   heldAt: Date;
-  /** Milliseconds from hold to settlement. */
+  /** Milliseconds from the request to settlement, or from the hold if the server did not report its steps. */
   ms: number | null;
+  /** Parts of `ms`. */
+  steps: SearchSteps | null;
   /** The name of its run, until the run is deleted. */
   run: string | null;
   /** As stored: a hash, or the id if the owner chose so. */
   endUser: string | null;
+}
+
+export interface SearchSteps extends StepTimes {
+  /** The capture or release, and the commit of the hold. */
+  ledger: number;
 }
 
 export interface SearchesQuery {
@@ -165,7 +173,7 @@ export async function countRecentSearches(
   return rows[0]?.scanned === maxCounted ? undefined : rows;
 }
 
-/** Milliseconds from hold to settlement, over the latest 1,000 successful searches of the last 24 hours. */
+/** Milliseconds as in a search record, over the latest 1,000 successful searches of the last 24 hours. */
 export interface SearchTimes {
   p50: number | null;
   p95: number | null;
@@ -202,7 +210,7 @@ function newestIds({ mode, outcome }: Pick<SearchesQuery, "mode" | "outcome">): 
 // "offset 0" forces one lookup per candidate. As a plain join the planner may scan all partitions.
 const searchLookup = `cross join lateral (
   select f.id, f.wallet_id, f.key_id, f.mode, f.state, f.price_micros, f.held_at, f.settled_at, f.window_ids,
-    f.category, f.outcome, f.end_user
+    f.category, f.outcome, f.end_user, f.auth_ms, f.hold_ms, f.upstream_ms, f.rank_ms
   from pb.searches f where f.id = c.id and f.wallet_id = $1 and f.id < $2 and f.id >= $3 offset 0
 ) s`;
 const nameJoins = `left join pb.keys k on k.id = s.key_id
@@ -211,15 +219,20 @@ const nameJoins = `left join pb.keys k on k.id = s.key_id
   ) b on true`;
 const outcomeOf = `case s.state when 'captured' then 'ok' when 'released' then coalesce(s.outcome, 'released')
   else s.state::text end`;
-const msOf = "round(extract(epoch from s.settled_at - s.held_at) * 1000)::integer";
+const settledMs = "round(extract(epoch from s.settled_at - s.held_at) * 1000)::integer";
+const msOf = `(coalesce(s.auth_ms + s.hold_ms, 0) + ${settledMs})`;
+const stepsOf = `case when s.settled_at is not null and s.auth_ms is not null then jsonb_build_object(
+    'auth', s.auth_ms, 'hold', s.hold_ms, 'upstream', s.upstream_ms, 'rank', s.rank_ms,
+    'ledger', greatest(${settledMs} - s.upstream_ms - s.rank_ms, 0)
+  ) end`;
 const columns = `s.id, s.mode, s.key_id as "keyId", k.name as "keyName", s.category, ${outcomeOf} as outcome,
-  case s.state when 'captured' then s.price_micros else 0 end as charged, s.held_at as "heldAt", ${msOf} as ms, b.name as run,
+  case s.state when 'captured' then s.price_micros else 0 end as charged, s.held_at as "heldAt", ${msOf} as ms, ${stepsOf} as steps, b.name as run,
   s.end_user as "endUser"`;
 
 type PageRow = { [Name in keyof SearchView]: SearchView[Name] } & { scanned: number; last: string | null };
 
 /** Without the other columns of a page row. */
 function toView(row: SearchView): SearchView {
-  const { id, mode, keyId, keyName, category, outcome, charged, heldAt, ms, run, endUser } = row;
-  return { id, mode, keyId, keyName, category, outcome, charged, heldAt, ms, run, endUser };
+  const { id, mode, keyId, keyName, category, outcome, charged, heldAt, ms, steps, run, endUser } = row;
+  return { id, mode, keyId, keyName, category, outcome, charged, heldAt, ms, steps, run, endUser };
 }

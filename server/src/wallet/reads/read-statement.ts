@@ -2,6 +2,7 @@ import { snapshotAsTenant } from "../../db/as-tenant.ts";
 import type { Pool, Queryable } from "../../db/pool.ts";
 import { firstIdOf } from "../../lib/first-id-of.ts";
 import type { Micros } from "../../lib/money.ts";
+import { timeOfId } from "../../lib/time-of-id.ts";
 import {
   type Entry,
   type EntryRow,
@@ -67,7 +68,7 @@ export async function readEntriesOfSearch(pool: Pool, walletId: string, requestI
   const entries = await readEntries(pool, walletId, { requestId, limit: 10 });
   const withBalance: Entry[] = [];
   for (const entry of entries) {
-    const ms = timeOf(entry.id);
+    const ms = timeOfId(entry.id);
     const sameMs = { from: new Date(ms), to: new Date(ms + 1), limit: 1_000 };
     const statement = await readStatement(pool, walletId, sameMs);
     withBalance.push(statement.entries.find(({ id }) => id === entry.id) ?? entry);
@@ -89,15 +90,11 @@ const recentMs = 7 * 86_400_000;
  * last week is nearly always enough.
  */
 async function recentFirst<Row>(range: Range, read: (range: Range) => Promise<Row[]>): Promise<Row[]> {
-  const edge = firstIdOf(new Date(Math.max(0, timeOf(range.before) - recentMs)));
+  const edge = firstIdOf(new Date(Math.max(0, timeOfId(range.before) - recentMs)));
   if (edge <= range.since) return read(range);
   const recent = await read({ ...range, since: edge });
   if (recent.length >= range.limit) return recent;
   return [...recent, ...(await read({ ...range, before: edge, limit: range.limit - recent.length }))];
-}
-
-function timeOf(id: string): number {
-  return Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16);
 }
 
 const booked = "(extract(epoch from created_at) * 1000000)::bigint";
@@ -146,7 +143,7 @@ async function readLastBooked(db: Queryable, walletId: string): Promise<bigint> 
     );
     return rows;
   });
-  const sentMs = newest ? timeOf(newest.id) : 0;
+  const sentMs = newest ? timeOfId(newest.id) : 0;
   const { rows } = await db.query<{ at: bigint }>(
     `select max(${booked}) as at from pb.transfers where wallet_id = $1 and id >= $2`,
     [walletId, firstIdOf(new Date(Math.max(0, sentMs - 120_000)))],

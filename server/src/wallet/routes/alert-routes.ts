@@ -58,7 +58,7 @@ export function alertRoutes(dependencies: WalletRouteDependencies): Route[] {
       answer: alertsSchema,
       problems: ["not_found", ...bodyProblems, ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await dependencies.guard(request, reply, "wallet:write");
+        const by = await dependencies.guard(request, reply, "wallet:write");
         const { email, low_balance: text } = await readAlertsBody(request.raw);
         const faults: Fault[] = [];
         if (email !== null && !isAddress(email)) {
@@ -70,7 +70,7 @@ export function alertRoutes(dependencies: WalletRouteDependencies): Route[] {
           faults.push(fieldFault("low_balance", detail, "out_of_range"));
         }
         if (faults.length > 0) throw invalidInput(faults);
-        if (!(await setAlerts(dependencies.tenant, walletId, { email, lowBalance }).catch(unavailable))) {
+        if (!(await setAlerts(dependencies.tenant, by, { email, lowBalance }).catch(unavailable))) {
           throw new Problem("not_found");
         }
         return { email, low_balance: lowBalance === null ? null : formatUsd(lowBalance) };

@@ -2,8 +2,8 @@ import { Type } from "typebox";
 import { jsonReader } from "../../http/input/read-json.ts";
 import { bodyProblems, managementProblems, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
-import type { Guard } from "../../keys/keys.ts";
 import { type EndUserDependencies, readEndUserSettings, setEndUserIds } from "../end-users.ts";
+import type { WalletGuard } from "./wallet-guard.ts";
 
 const settingsSchema = Type.Object(
   {
@@ -16,7 +16,7 @@ const settingsSchema = Type.Object(
 );
 const readSettings = jsonReader(settingsSchema);
 
-export function endUserRoutes(dependencies: EndUserDependencies & { guard: Guard }): Route[] {
+export function endUserRoutes(dependencies: EndUserDependencies & { guard: WalletGuard }): Route[] {
   return [
     {
       method: "GET",
@@ -47,9 +47,9 @@ export function endUserRoutes(dependencies: EndUserDependencies & { guard: Guard
       answer: settingsSchema,
       problems: [...bodyProblems, ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await dependencies.guard(request, reply, "wallet:write");
+        const by = await dependencies.guard(request, reply, "wallet:write");
         const { ids } = await readSettings(request.raw);
-        await setEndUserIds(dependencies, walletId, ids === "plain").catch(unavailable);
+        await setEndUserIds(dependencies, by, ids === "plain").catch(unavailable);
         return { ids };
       },
     },

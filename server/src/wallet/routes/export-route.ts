@@ -4,10 +4,10 @@ import { invalidParameter } from "../../http/input/faults.ts";
 import { dayOrTime, readQuery } from "../../http/input/query-parameters.ts";
 import { managementProblems, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
-import type { Guard } from "../../keys/keys.ts";
 import { exportEntries } from "../reads/export-entries.ts";
+import type { WalletGuard } from "./wallet-guard.ts";
 
-export function exportRoute(dependencies: { tenant: Pool; guard: Guard }): Route {
+export function exportRoute(dependencies: { tenant: Pool; guard: WalletGuard }): Route {
   return {
     method: "GET",
     path: "/v1/wallet/entries.csv",

@@ -14,18 +14,17 @@ import {
 import { decodeWalletCursor, encodeWalletCursor } from "../../http/input/wallet-cursor.ts";
 import { managementProblems, nextCursor, pageParameters, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
-import type { Guard } from "../../keys/keys.ts";
 import { formatUsd, priceMicros } from "../../lib/money.ts";
 import { Problem } from "../../problems/problems.ts";
 import { readStatement } from "../reads/read-statement.ts";
 import { type Entry, readEntries, readWallet } from "../reads/read-wallet.ts";
 import { entryKinds, entrySchema, money, serializeEntry } from "../reads/serialize-entry.ts";
 import { exportRoute } from "./export-route.ts";
-import { proofRoute } from "./proof-route.ts";
+import type { WalletGuard } from "./wallet-guard.ts";
 
 export interface WalletRouteDependencies {
   tenant: Pool;
-  guard: Guard;
+  guard: WalletGuard;
 }
 
 const walletSchema = Type.Object(
@@ -108,7 +107,6 @@ export function walletRoutes(dependencies: WalletRouteDependencies): Route[] {
       },
     },
     exportRoute(dependencies),
-    proofRoute(dependencies),
   ];
 }
 

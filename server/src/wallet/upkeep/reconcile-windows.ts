@@ -23,12 +23,15 @@ export function windowChecks(searches: string, sums: "window_checkpoints" | "win
         ) s on s.id = w.id`,
     },
     {
-      // A clock that was ahead leaves such a window. It is not reset before its end.
+      // A clock that was ahead leaves such a window. It is not reset before its end. The minute is for the clock of another
+      // host: the window was opened by the primary of that moment.
       name: "window ends",
-      sentence: "No window of a budget ends more than one period ahead.",
+      sentence: "No window of a budget ends after the current day or month.",
       sql: `
         select w.id, 'in time', case
-          when w.resets_at <= now() + case b.period when 'day' then interval '1 day' else interval '31 days' end then 'in time'
+          when w.resets_at at time zone 'utc' <= date_trunc(
+            b.period, (clock_timestamp() + interval '1 minute') at time zone 'utc'
+          ) + ('1 ' || b.period)::interval then 'in time'
           else 'too late' end
         from ${openWindows} w join pb.budgets b on b.id = w.budget_id and b.period is not null`,
     },

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
+import { fleetRoutes } from "../../../src/cells/fleet-routes.ts";
 import type { Parameter } from "../../../src/dialects/dialect.ts";
 import { dialects } from "../../../src/dialects/dialects.ts";
-import { fleetRoutes } from "../../../src/operator/fleet-routes.ts";
 import { type OperatorDependencies, operatorRoutes } from "../../../src/operator/operator-routes.ts";
 import { type WatchDependencies, watchRoutes } from "../../../src/operator/watch-routes.ts";
 import { type OpenapiDocument, readOperations as readApiOperations } from "../../tenants/read-operations.ts";

@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import pg from "pg";
+import { nameCell } from "../../../src/cells/name-cell.ts";
 import { migrate } from "../../../src/db/migrate.ts";
 import { createPool, type Pool } from "../../../src/db/pool.ts";
 import { createRoles, grantDatabase, withRole } from "../../../src/db/roles.ts";
 import { choosePort } from "../../../src/dev/choose-port.ts";
-import { nameCell } from "../../../src/keys/keys.ts";
 import { until } from "../../support/assertions/until.ts";
+import { testAct } from "../../support/data/test-act.ts";
 import { webhookSettings } from "../../support/payments/payment-fixture.ts";
 import { replaceConstants } from "../../support/replace-constants.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../../support/services/private-postgres.ts";
@@ -66,7 +67,7 @@ export async function openCell(options: CellOptions): Promise<Cell> {
     statementTimeoutMs: 120_000,
     onIdleError: () => undefined,
   });
-  await nameCell(owner, name);
+  await nameCell(owner, name, testAct);
   const processes = await createProcesses(options, databaseUrl);
   const { redis } = processes;
   const cell: Cell = {

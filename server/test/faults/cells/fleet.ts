@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { edgeFiles } from "../../../../deploy/edge/edge-config.ts";
+import { edgeFiles } from "../../../src/cells/edge-config.ts";
 import { choosePort } from "../../../src/dev/choose-port.ts";
 import { until } from "../../support/assertions/until.ts";
 import { type FakeStripe, startFakeStripe } from "../../support/payments/fake-stripe.ts";

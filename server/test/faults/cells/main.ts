@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { describeMissing } from "../../../../tools/missing-programs.ts";
 import { createAccounts, type Fleet, openFleet } from "./fleet.ts";
 import { measureEdge } from "./measure-edge.ts";
 import { formatPart, type PartResult } from "./part-result.ts";
@@ -58,6 +59,8 @@ const parts: Record<string, (fleet: () => Promise<Fleet>, settings: Settings) =>
   },
 };
 
+const programs = { haproxy: "haproxy", hledger: "hledger", "redis-server": "redis-server" };
+
 // Exit handlers stop all processes.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(130));
 process.exit(await main());
@@ -78,6 +81,11 @@ async function main(): Promise<number> {
   if (values.help || names.some((name) => !(name in parts))) {
     console.log(usage);
     return values.help ? 0 : 2;
+  }
+  const missing = describeMissing(programs);
+  if (missing !== undefined) {
+    console.error(missing);
+    return 2;
   }
   const isShort = values.short;
   const settings = {

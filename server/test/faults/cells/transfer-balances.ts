@@ -191,7 +191,9 @@ async function findWrongBooks(fleet: Fleet): Promise<string[]> {
 }
 
 async function findDifferences({ fleetFile }: Fleet): Promise<string[]> {
-  const child = spawn(process.execPath, ["deploy/fleet/main.ts", "reconcile", "--fleet", fleetFile], { cwd: root });
+  const child = spawn(process.execPath, ["server/src/cells/fleet-main.ts", "reconcile", "--fleet", fleetFile], {
+    cwd: root,
+  });
   const [output] = await Promise.all([text(child.stdout), once(child, "close")]);
   // The worker of a new cell may not have reconciled yet.
   return output.split("\n").filter((line) => /received|sent and|differ$/.test(line) && !/^ *source/.test(line));

@@ -1,10 +1,13 @@
-import { findMissingPrograms } from "./find-missing-programs.ts";
+import { describeMissing } from "../../../../tools/missing-programs.ts";
+import { clusterPrograms } from "../../support/patroni/patroni-cluster.ts";
 import { formatResult } from "./format-result.ts";
 import { help, InvalidOption, readOptions } from "./read-options.ts";
 import { runChaos } from "./run-chaos.ts";
 
 // `npm run chaos`. Progress goes to stderr; stdout is the table in docs/reliability.md. Exit code 1: the audit found
 // violations, which are printed with the seed and the history of the request.
+
+const programs = { ...clusterPrograms, haproxy: "haproxy", "redis-server": "redis-server" };
 
 // Exit handlers stop all processes and unmount all disks.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(130));
@@ -17,11 +20,9 @@ async function main(args: string[]): Promise<number> {
       console.log(help);
       return 0;
     }
-    const missing = findMissingPrograms();
-    if (missing.length > 0) {
-      console.error(
-        `Not installed: ${missing.map(([program]) => program).join(", ")}. On Debian: apt-get install ${missing.map(([, name]) => name).join(" ")}`,
-      );
+    const missing = describeMissing(programs);
+    if (missing !== undefined) {
+      console.error(missing);
       return 2;
     }
     const result = await runChaos(options, (line) => console.error(line));

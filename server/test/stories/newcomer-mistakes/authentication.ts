@@ -105,12 +105,12 @@ export const authenticationMistakes: Mistake[] = [
     "a search key for the wallet",
     ({ server, testKey }) => server.manage(testKey, "GET", "/v1/wallet"),
     "403 insufficient_scope",
-    "This key does not have the `wallet:read` scope. You were not charged. Search keys only search; use a management key, which starts with `pb_mgmt_`.",
+    "This key does not have the `wallet:read` scope. Search keys only search; use a management key, which starts with `pb_mgmt_`.",
   ],
   [
     "a management key without the scope",
     ({ server, reader }) => server.manage(reader, "GET", "/v1/keys"),
     "403 insufficient_scope",
-    "This key does not have the `keys:read` scope. You were not charged. Use a management key that has it, or create one with `POST /v1/keys`.",
+    "This key does not have the `keys:read` scope. Use a management key that has it, or create one with `POST /v1/keys`.",
   ],
 ];

@@ -122,7 +122,7 @@ export const jsonMistakes: Mistake[] = [
     "a JSON string",
     search('"cats"'),
     "400 invalid_request",
-    "The body must be a JSON object, but is a string of 4 characters.",
-    [["#", "wrong_type", "must be a JSON object, but is a string of 4 characters"]],
+    "The body must be a JSON object, but is a string.",
+    [["#", "wrong_type", "must be a JSON object, but is a string"]],
   ],
 ];

@@ -44,8 +44,34 @@ export const managementMistakes: Mistake[] = [
     "an amount with a currency",
     manage("POST", "/v1/keys", { mode: "live", name: "ci", budget: { day: "$5" } }),
     "400 invalid_request",
-    '`budget.day` must be an amount in USD as a string, such as "5.00", but has 2 characters.',
-    [["#/budget/day", "invalid", 'must be an amount in USD as a string, such as "5.00", but has 2 characters']],
+    '`budget.day` must be an amount in USD as a string, such as "5.00", but is `$5`.',
+    [["#/budget/day", "invalid", 'must be an amount in USD as a string, such as "5.00", but is `$5`']],
+  ],
+  [
+    "a date without a time",
+    manage("POST", "/v1/keys", { mode: "live", name: "ci", expires_at: "2030-01-31" }),
+    "400 invalid_request",
+    "`expires_at` must be a time in the future with its zone, such as `2030-01-31T12:00:00Z`, but is the date `2030-01-31` without a time; append `T00:00:00Z` for midnight UTC.",
+    [
+      [
+        "#/expires_at",
+        "invalid",
+        "must be a time in the future with its zone, such as `2030-01-31T12:00:00Z`, but is the date `2030-01-31` without a time; append `T00:00:00Z` for midnight UTC",
+      ],
+    ],
+  ],
+  [
+    "a time without a zone",
+    manage("GET", "/v1/wallet/entries?from=2030-01-31T12:00"),
+    "400 invalid_request",
+    "The query parameter `from` must be a day such as `2030-01-31` or a time such as `2030-01-31T12:00:00Z`, but is `2030-01-31T12:00` without a zone; append `Z` for UTC.",
+    [
+      [
+        "#/from",
+        "invalid_parameter",
+        "must be a day such as `2030-01-31` or a time such as `2030-01-31T12:00:00Z`, but is `2030-01-31T12:00` without a zone; append `Z` for UTC",
+      ],
+    ],
   ],
   [
     "a date in the past",
@@ -64,7 +90,7 @@ export const managementMistakes: Mistake[] = [
     "a misspelt scope",
     manage("POST", "/v1/keys", { mode: "mgmt", name: "ci", scopes: ["wallet.read", "admin"] }),
     "400 invalid_request",
-    "`scopes[0]` must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write` or `webhooks:write` (did you mean `wallet:read`?); `scopes[1]` must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write` or `webhooks:write`, but has 5 characters.",
+    "`scopes[0]` must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write` or `webhooks:write` (did you mean `wallet:read`?); `scopes[1]` must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write` or `webhooks:write`, but is `admin`.",
     [
       [
         "#/scopes/0",
@@ -74,7 +100,7 @@ export const managementMistakes: Mistake[] = [
       [
         "#/scopes/1",
         "unknown_value",
-        "must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write` or `webhooks:write`, but has 5 characters",
+        "must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write` or `webhooks:write`, but is `admin`",
       ],
     ],
   ],
@@ -109,8 +135,8 @@ export const managementMistakes: Mistake[] = [
     "a grace period in words",
     manage("POST", `/v1/keys/${unknownId}/rotate`, { grace_seconds: "1h" }),
     "400 invalid_request",
-    "`grace_seconds` must be an integer from 0 to 2,592,000, but is a string of 2 characters.",
-    [["#/grace_seconds", "wrong_type", "must be an integer from 0 to 2,592,000, but is a string of 2 characters"]],
+    "`grace_seconds` must be an integer from 0 to 2,592,000, but is the string `1h`.",
+    [["#/grace_seconds", "wrong_type", "must be an integer from 0 to 2,592,000, but is the string `1h`"]],
   ],
   [
     "a webhook over http",
@@ -136,8 +162,8 @@ export const managementMistakes: Mistake[] = [
     "a flag in quotes",
     manage("PATCH", `/v1/webhooks/${unknownId}`, { enabled: "true" }),
     "400 invalid_request",
-    "`enabled` must be `true` or `false`, but is a string of 4 characters; remove the quotes.",
-    [["#/enabled", "wrong_type", "must be `true` or `false`, but is a string of 4 characters; remove the quotes"]],
+    "`enabled` must be `true` or `false`, but is the string `true`; remove the quotes.",
+    [["#/enabled", "wrong_type", "must be `true` or `false`, but is the string `true`; remove the quotes"]],
   ],
   [
     "an invalid alert",
@@ -177,13 +203,13 @@ export const managementMistakes: Mistake[] = [
     "a relative date",
     manage("GET", "/v1/wallet/entries?from=yesterday&limit=ten"),
     "400 invalid_request",
-    "The query parameter `limit` must be an integer from 1 to 100, but has 3 characters; the query parameter `from` must be a day such as `2030-01-31` or a time such as `2030-01-31T12:00:00Z`, but has 9 characters.",
+    "The query parameter `limit` must be an integer from 1 to 100, but is `ten`; the query parameter `from` must be a day such as `2030-01-31` or a time such as `2030-01-31T12:00:00Z`, but is `yesterday`.",
     [
-      ["#/limit", "invalid_parameter", "must be an integer from 1 to 100, but has 3 characters"],
+      ["#/limit", "invalid_parameter", "must be an integer from 1 to 100, but is `ten`"],
       [
         "#/from",
         "invalid_parameter",
-        "must be a day such as `2030-01-31` or a time such as `2030-01-31T12:00:00Z`, but has 9 characters",
+        "must be a day such as `2030-01-31` or a time such as `2030-01-31T12:00:00Z`, but is `yesterday`",
       ],
     ],
   ],
@@ -220,24 +246,24 @@ export const managementMistakes: Mistake[] = [
     "no money",
     ({ server, poor }) => server.search(poor, { query: "cats" }),
     "402 insufficient_balance",
-    "The wallet balance (0.00 USD) is below the price of a search (0.01 USD). You were not charged. Top up at `top_up.url`, then retry.",
+    "The wallet balance (0.00 USD) is below the price of a search (0.01 USD). You were not charged. Top up at http://search.test/console/top-up and retry.",
   ],
   [
     "payments that the operator has not set up",
     manage("POST", "/v1/wallet/top-ups", { amount: "20.00" }),
     "503 payments_not_configured",
-    "The operator has not configured payments. You were not charged. Ask the operator to add money to the wallet.",
+    "The operator has not configured payments. Ask the operator to add money to the wallet.",
   ],
   [
     "receipts that the operator has not set up",
     manage("GET", `/v1/searches/${unknownId}/receipt`),
     "503 receipts_not_configured",
-    "The operator has not configured a key that signs receipts. You were not charged. Ask the operator to configure one.",
+    "The operator has not configured a key that signs receipts. Ask the operator to configure one.",
   ],
   [
     "an unknown path of the internal listener",
     ({ server }) => server.request("/metric", {}, server.opsUrl),
     "404 not_found",
-    "Nothing exists at this path. You were not charged. Did you mean `GET /metrics`?",
+    "Nothing exists at this path. Did you mean `GET /metrics`?",
   ],
 ];

@@ -20,7 +20,8 @@ export type Faults = [pointer: string, code: string, detail: string][];
 export type Mistake = [name: string, send: Send, outcome: string, detail: string, faults?: Faults];
 
 /** Ends the detail of every invalid_request. */
-export const correctIt = " You were not charged. Correct the request and send it again.";
+export const correctIt = " Correct the request and send it again.";
+export const notCharged = " You were not charged.";
 
 export const json = { "content-type": "application/json" };
 

@@ -71,13 +71,13 @@ export const ledgerFaults: Fault[] = [
     name: `budget_windows.spent_micros, ${kind}`,
     finds: ["windows"],
   })),
-  {
-    name: "budget_windows: a window ends too late",
+  ...["day", "month"].map((period) => ({
+    name: `budget_windows: the window of a ${period} ends too late`,
     finds: ["window ends"],
-    sql: `create table planted.changed as select id, resets_at from pb.budget_windows where ${window("b.period = 'day'")};
-      update pb.budget_windows set resets_at = resets_at + interval '1 day' where id in (select id from planted.changed)`,
+    sql: `create table planted.changed as select id, resets_at from pb.budget_windows where ${window(`b.period = '${period}'`)};
+      update pb.budget_windows set resets_at = resets_at + interval '2 months' where id in (select id from planted.changed)`,
     undo: "update pb.budget_windows w set resets_at = c.resets_at from planted.changed c where c.id = w.id",
-  },
+  })),
   {
     ...cent("usage_days", "charged_micros", chargedUsage),
     finds: ["usage", "usage, hours"],

@@ -7,13 +7,15 @@ import { type Reversal, reversePayment } from "../../../src/wallet/reversals.ts"
 import { beginTopUp, bookPayment, recordCustomer } from "../../../src/wallet/top-ups.ts";
 
 /**
- * One row in each payment table, for a wallet with at least 5.00: an automatic top-up, a paid top-up of 5.00 whose dispute
+ * One row in each payment table, for a wallet with a key and at least 5.00: an automatic top-up, a paid top-up of 5.00 whose dispute
  * exceeds the balance, so that the wallet owes money, a manual credit, and the processor's fee.
  */
 export async function seedPayments(owner: Pool, walletId: string): Promise<{ paymentId: string }> {
   const paymentId = `pi_${randomUUIDv7()}`;
   const amount = 5_000_000n;
-  await setAutoTopUp(owner, walletId, { threshold: amount, amount, dayCap: amount, monthCap: amount });
+  const { rows: keys } = await owner.query<{ id: string }>("select id from pb.keys where wallet_id = $1", [walletId]);
+  const by = { walletId, keyId: keys[0]?.id ?? "" };
+  await setAutoTopUp(owner, by, { threshold: amount, amount, dayCap: amount, monthCap: amount });
   await recordCustomer(owner, walletId, `cus_${walletId}`);
   const [keyHmac, fingerprint] = [randomBytes(32), randomBytes(32)];
   const { id: topUpId } = await beginTopUp(owner, walletId, { amount, keyHmac, fingerprint });

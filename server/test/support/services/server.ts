@@ -6,6 +6,7 @@ import { readConfig, serverSettings } from "../../../src/config/config.ts";
 import { createKey, type NewKey } from "../../../src/keys/keys.ts";
 import { type Micros, parseUsd } from "../../../src/lib/money.ts";
 import { createSecrets } from "../../../src/lib/secrets.ts";
+import { adapters } from "../../../src/providers/providers.ts";
 import { createLog, type Log } from "../../../src/telemetry/log.ts";
 import { topUpBatch } from "../../../src/wallet/statements.ts";
 import { readReplaced, replaceConstants, replaceUrls } from "../replace-constants.ts";
@@ -141,7 +142,7 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
 
 function createTestApp(environment: Record<string, string>, log: Log): App {
   replaceUrls(environment);
-  return createApp({ ...readConfig(serverSettings, environment), ...readReplaced(environment) }, log);
+  return createApp({ ...readConfig(adapters, serverSettings, environment), ...readReplaced(environment) }, log);
 }
 
 /** The settings of a server on a test database, in this process or in its own. */

@@ -20,7 +20,7 @@ export async function startWorkerProcess(
   db: TestDatabase,
   settings: Record<string, string> = {},
 ): Promise<WorkerProcess> {
-  const port = String(await choosePort({ host: "127.0.0.1" }));
+  const port = settings["PENNYBLACK_OPS_PORT"] ?? String(await choosePort({ host: "127.0.0.1" }));
   const opsUrl = `http://127.0.0.1:${port}`;
   const own = {
     PENNYBLACK_WORKER_DATABASE_URL: db.workerUrl,

@@ -1,0 +1,116 @@
+import { type Static, Type } from "typebox";
+import type { AttentionItem } from "../operator/operator.ts";
+import { type FleetCell, FleetFault, readCell } from "./operator-client.ts";
+
+/** State and load of a cell, or why it could not be read. */
+export type CellStatus = { name: string; fault: string } | ({ name: string; fault: null } & CellFigures);
+
+interface CellFigures {
+  /** More than one during an upgrade. */
+  versions: string[];
+  servers: number;
+  /** False if the cell has no Redis: then only the server that answered is counted. */
+  is_complete: boolean;
+  searches_per_second: number;
+  in_flight: number;
+  /** Null if the cell's database is unavailable, or not configured for operators. */
+  customer_balance: string | null;
+  charged_today: string | null;
+  items: AttentionItem[];
+}
+
+const serversSchema = Type.Object({
+  servers: Type.Array(
+    Type.Object({ version: Type.String(), searches_per_second: Type.Number(), in_flight: Type.Number() }),
+  ),
+  is_complete: Type.Boolean(),
+});
+const attentionSchema = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      severity: Type.Union([Type.Literal("page"), Type.Literal("ticket")]),
+      title: Type.String(),
+      detail: Type.String(),
+      runbook: Type.String(),
+    }),
+  ),
+});
+const amount = Type.String({ pattern: "^-?\\d+\\.\\d+$" });
+const moneySchema = Type.Object({ customer_balance: amount, charged_today: amount });
+
+/** Takes at most as long as `readCell`. */
+export async function readCellStatus(cell: FleetCell): Promise<CellStatus> {
+  const { name } = cell;
+  try {
+    const [{ servers, is_complete }, { items }, money] = await Promise.all([
+      readCell(cell, "servers", serversSchema),
+      readCell(cell, "attention", attentionSchema),
+      // Needs the database. Without it the rest is still shown.
+      readCell(cell, "money", moneySchema).catch(unlessFault),
+    ]);
+    const total = (figure: "searches_per_second" | "in_flight"): number =>
+      servers.reduce((sum, server) => sum + server[figure], 0);
+    return {
+      name,
+      fault: null,
+      versions: [...new Set(servers.map(({ version }) => version))],
+      servers: servers.length,
+      is_complete,
+      searches_per_second: total("searches_per_second"),
+      in_flight: total("in_flight"),
+      customer_balance: money?.customer_balance ?? null,
+      charged_today: money?.charged_today ?? null,
+      items,
+    };
+  } catch (error) {
+    if (!(error instanceof FleetFault)) throw error;
+    return { name, fault: error.message };
+  }
+}
+
+function unlessFault(error: unknown): undefined {
+  if (!(error instanceof FleetFault)) throw error;
+}
+
+const reconciliationSchema = Type.Object({
+  last: Type.Union([Type.Object({ at: Type.String(), differences: Type.Number() }), Type.Null()]),
+});
+
+export type CellReconciliation = Static<typeof reconciliationSchema>;
+
+/** The latest reconciliation of a cell. Throws a FleetFault. */
+export function readCellReconciliation(cell: FleetCell): Promise<CellReconciliation> {
+  return readCell(cell, "reconciliation", reconciliationSchema);
+}
+
+const transfersSchema = Type.Object({
+  transfers: Type.Array(
+    Type.Object({
+      kind: Type.Union([Type.Literal("transfer_out"), Type.Literal("transfer_in")]),
+      source: Type.String(),
+      reference: Type.String(),
+      target: Type.String(),
+      targetWallet: Type.String(),
+      amount,
+    }),
+  ),
+});
+
+export type CellTransfer = Static<typeof transfersSchema>["transfers"][number];
+
+/** All transfers from and to a cell, as it has booked them. Throws a FleetFault. */
+export function readCellTransfers(cell: FleetCell): Promise<Static<typeof transfersSchema>> {
+  return readCell(cell, "transfers", transfersSchema);
+}
+
+const marginSchema = Type.Object({
+  days: Type.Array(Type.Object({ revenue: amount, cost: amount, calls: Type.Number() })),
+});
+
+/** Revenue and upstream cost of a cell per UTC day and upstream. Throws a FleetFault. */
+export function readCellMargin(
+  cell: FleetCell,
+  { from, to }: { from: string; to: string },
+): Promise<Static<typeof marginSchema>> {
+  return readCell(cell, `margin?from=${from}&to=${to}`, marginSchema);
+}

@@ -1,0 +1,1 @@
+export { nameCell } from "./name-cell.ts";

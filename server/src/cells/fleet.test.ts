@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { test } from "node:test";
+import { createFixture, type Fixture } from "../../test/fixture.ts";
+import { closeAfter } from "../../test/support/close-after.ts";
+import { operators, operatorToken } from "../../test/support/services/server.ts";
+import { reconcile as reconcileDatabase, saveReport } from "../wallet/wallet.ts";
+import { margin, reconcile, status } from "./fleet-commands.ts";
+import { type FleetCell, FleetFault, readFleet } from "./operator-client.ts";
+
+// Two cells, each with its own database and server, and the commands that read both.
+
+const folder = await mkdtemp(join(tmpdir(), "pennyblack-fleet-"));
+closeAfter({ close: () => rm(folder, { recursive: true, force: true }) });
+const fixtures = [await startCell(), await startCell()];
+const [first, second] = fixtures as [Fixture, Fixture];
+const cells = readFleet(
+  write("fleet.json", {
+    cells: [
+      { name: "eu1", url: `${first.server.opsUrl}/`, tokenFile: basename(write("token", operatorToken)) },
+      { name: "us1", url: second.server.opsUrl, tokenFile: join(folder, "token") },
+    ],
+  }),
+);
+const unreachable = { name: "ap1", url: "http://127.0.0.1:9", tokenFile: join(folder, "token") };
+
+test("status lists the load, the customer balance and the problems of every cell", async () => {
+  await first.createWallet("12.50");
+  const { text, isHealthy } = await status(cells);
+  assert.match(text, /^ +cell +version +servers +searches\/s +in flight +customer balance +state$/m);
+  // Without Redis there may be more servers.
+  assert.match(text, /^ +eu1 +\d+\.\d+\.\d+ +1\+ +0\.0 +0 +12\.50 +\d+ open$/m);
+  // No worker runs in this test.
+  assert.match(text, /^ +us1 +page +No worker is running$/m);
+  assert.equal(isHealthy, false);
+});
+
+test("reconcile reports cells that never ran it, ran it long ago, or have differences", async () => {
+  assert.match((await reconcile(cells)).text, /^ +eu1 +never run$/m);
+  for (const { db } of fixtures) await saveReport(db.owner, await reconcileDatabase(db.owner));
+  const clean = await reconcile(cells);
+  assert.deepEqual([clean.isHealthy, clean.text.match(/ clean$/gm)?.length], [true, 2], clean.text);
+  const late = await reconcile(cells, Date.now() + 3 * 3_600_000);
+  assert.deepEqual([late.isHealthy, /eu1 .* clean, but older than two hours$/m.test(late.text)], [false, true]);
+  await second.db.owner.query("update pb.reconciliations set differences = 3");
+  const different = await reconcile(cells);
+  assert.deepEqual([different.isHealthy, /us1 .* 3 differences$/m.test(different.text)], [false, true]);
+});
+
+test("margin adds up all cells", async () => {
+  for (const [index, { db }] of fixtures.entries())
+    await db.owner.query(
+      `insert into pb.upstream_days (day, provider, outcome, calls, cost_micros, paid_cost_micros, revenue_micros)
+       values (pb.utc_day(now()), 'brave', 'ok', 10, $1, $1, $2)`,
+      [50_000 * (index + 1), 100_000 * (index + 1)],
+    );
+  const { text, isHealthy } = await margin(cells, 30);
+  assert.match(text, /^ +us1 +10 +0\.20 +0\.10 +0\.10$/m);
+  assert.match(text, /^ +total +20 +0\.30 +0\.15 +0\.15$/m);
+  assert.equal(isHealthy, true);
+});
+
+test("a cell that cannot be read is reported, and the others are still shown", async () => {
+  const wrongToken = { ...cells[0], name: "wrong", tokenFile: write("wrong", "x".repeat(40)) } as FleetCell;
+  for (const command of [status, reconcile, (all: FleetCell[]) => margin(all, 1)]) {
+    const { text, isHealthy } = await command([...cells, unreachable, wrongToken]);
+    assert.match(text, /^ +eu1 /m);
+    assert.match(text, /^ +ap1 +not reachable$/m);
+    assert.match(text, /^ +wrong +the token is not accepted$/m);
+    assert.equal(isHealthy, false);
+  }
+});
+
+test("a list of cells with a fault is rejected", () => {
+  for (const [content, message] of [
+    ["token", /is not valid JSON$/],
+    [{ cells: [] }, /lists no cells/],
+    [{ cells: [unreachable, unreachable] }, /names a cell twice/],
+    [{ cells: [{ name: "eu1", url: "http://127.0.0.1" }] }, /needs name, url and tokenFile/],
+    [{ cells: [{ ...unreachable, url: "10.0.0.1:9090" }] }, /url of ap1 must start with/],
+  ] as const)
+    assert.throws(
+      () => readFleet(write("bad.json", content)),
+      (error) => error instanceof FleetFault && message.test(error.message),
+    );
+  assert.throws(() => readFleet(join(folder, "missing.json")), /missing\.json cannot be read$/);
+});
+
+function startCell(): Promise<Fixture> {
+  return createFixture(({ operatorUrl }) => ({
+    PENNYBLACK_OPERATOR_DATABASE_URL: operatorUrl,
+    PENNYBLACK_OPERATORS: operators,
+  }));
+}
+
+/** Returns the path of the file. */
+function write(name: string, content: unknown): string {
+  const path = join(folder, name);
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+  return path;
+}

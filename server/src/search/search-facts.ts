@@ -1,0 +1,12 @@
+import type { Principal } from "../keys/keys.ts";
+
+/** What is known about a request. search() fills it in, so that it is known however the request ends. */
+export interface SearchFacts {
+  /** "refusal" until the price is held. "unknown": it is not known whether it was. */
+  kind: "refusal" | "replay" | "search" | "unknown";
+  /** The owner of the key, also if the key is revoked, expired or not allowed here. */
+  caller?: Principal;
+  run?: string | undefined;
+  /** As it is stored. */
+  endUser?: string | undefined;
+}
