@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
+import { readCpuTime } from "./cpu-time.ts";
 
 export interface StepResult {
   step: string;
@@ -41,16 +41,5 @@ async function runStep(step: string): Promise<{ status: number; output: string }
 /** "12.3 min elapsed, 20.1 min of CPU time". The CPU time is that of the steps, without PostgreSQL and Redis. */
 export function describeTime(): string {
   const minutes = (seconds: number): string => `${(seconds / 60).toFixed(1)} min`;
-  return `${minutes(performance.now() / 1_000)} elapsed, ${minutes(childSeconds())} of CPU time`;
-}
-
-/** The user and system time of the processes that this one has started and waited for. 0 where Linux's /proc is missing. */
-function childSeconds(): number {
-  try {
-    // Fields 16 and 17, in hundredths of a second. The second field, the name of the program, can contain spaces.
-    const fields = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ") ?? [];
-    return (Number(fields[13]) + Number(fields[14])) / 100;
-  } catch {
-    return 0;
-  }
+  return `${minutes(performance.now() / 1_000)} elapsed, ${minutes(readCpuTime().children)} of CPU time`;
 }

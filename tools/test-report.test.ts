@@ -49,11 +49,19 @@ test("a failed test is reported with its error and the output of its file, and n
 test("the slowest files and folders are listed, slowest first", (t) => {
   const slow = `${start} import { setTimeout } from "node:timers/promises"; test("slow", () => setTimeout(2_000));`;
   const { text } = runReport(t, { "tools/a.test.ts": passes, "sdk/src/b.test.ts": slow });
-  const [files, folders] = ["Slowest files:", "Sum per folder:"].map((title) =>
-    [...(text.split(title)[1]?.split("\n\n")[0] ?? "").matchAll(/ s {2}(.*)/g)].map(([, name]) => name),
+  const [files, folders] = ["Slowest files, with their CPU time:", "Sum per folder:"].map((title) =>
+    [...(text.split(title)[1]?.split("\n\n")[0] ?? "").matchAll(/ s +[\d.]+ s {2}(.*)/g)].map(([, name]) => name),
   );
   assert.deepEqual(files, ["sdk/src/b.test.ts", "tools/a.test.ts"]);
   assert.deepEqual(folders, ["sdk/src", "tools"]);
+});
+
+test("the CPU time of a file includes the processes that it starts", (t) => {
+  const busy = `const end = process.cpuUsage().user + 2e6; while (process.cpuUsage().user < end);`;
+  const starts = `${start} import { spawnSync } from "node:child_process"; test("starts", () => { spawnSync(process.execPath, ["-e", ${JSON.stringify(busy)}]); });`;
+  const { text } = runReport(t, { "tools/a.test.ts": starts });
+  const seconds = Number(/ s +([\d.]+) s {2}tools\/a\.test\.ts/.exec(text)?.[1]);
+  assert.ok(seconds >= 2, text);
 });
 
 test("long files run only if they are named", (t) => {

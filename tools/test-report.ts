@@ -7,9 +7,9 @@
 //   npm test -- --seed 7          other random data than that of `npm run check`
 //   npm test -- --long            the files *.long.test.ts, which only `npm run check:all` runs
 
-import { globSync } from "node:fs";
-import { availableParallelism } from "node:os";
-import { relative, resolve } from "node:path";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join, relative, resolve } from "node:path";
 import { run } from "node:test";
 import { inspect, parseArgs } from "node:util";
 import { sortTestFiles } from "./sort-test-files.ts";
@@ -55,6 +55,11 @@ const files = sortTestFiles(
 
 const slowestFiles = 30;
 
+/** Each test file appends its CPU time when it ends. */
+const cpuFolder = mkdtempSync(join(tmpdir(), "pennyblack-test-cpu-"));
+const cpuFile = join(cpuFolder, "cpu");
+process.env["PENNYBLACK_TEST_CPU_FILE"] = cpuFile;
+
 interface FileResult {
   passed: number;
   skipped: number;
@@ -62,6 +67,7 @@ interface FileResult {
   /** Printed only if a test in the file failed. */
   output: string;
   seconds: number;
+  cpuSeconds: number;
 }
 
 const results = new Map<string, FileResult>();
@@ -69,6 +75,7 @@ const failedFiles = (): string[] => [...results.keys()].filter((file) => resultO
 
 // One more than cores, because files wait for timers and other processes for nearly half of their time.
 if (files.length > 0) await runTests(files, availableParallelism() + 1);
+readCpuTimes();
 for (const file of failedFiles()) printFailures(file);
 
 const passed = sumOf(({ passed }) => passed);
@@ -86,7 +93,10 @@ async function runTests(selected: string[], concurrency: number): Promise<void> 
     concurrency,
     timeout: fileTimeoutMs,
     // The packages need not be built: the CLI, the console and the AI SDK tool import the source of the SDK.
-    execArgv: ["--conditions=@pennyblack/source", "--import", new URL("force-exit.ts", import.meta.url).href],
+    execArgv: [
+      "--conditions=@pennyblack/source",
+      ...["force-exit.ts", "record-cpu.ts"].flatMap((name) => ["--import", new URL(name, import.meta.url).href]),
+    ],
     ...(values.name === undefined ? {} : { testNamePatterns: [new RegExp(RegExp.escape(values.name), "i")] }),
   });
   for await (const event of events as AsyncIterable<Event>) {
@@ -122,7 +132,7 @@ function recordMessage(test: Result, message: string): void {
 
 function resultOf(file = "unknown file"): FileResult {
   const path = relative(process.cwd(), resolve(file));
-  const result = results.get(path) ?? { passed: 0, skipped: 0, failures: [], output: "", seconds: 0 };
+  const result = results.get(path) ?? { passed: 0, skipped: 0, failures: [], output: "", seconds: 0, cpuSeconds: 0 };
   results.set(path, result);
   return result;
 }
@@ -137,25 +147,36 @@ function printFailures(file: string): void {
   for (const failure of failures) console.log(`\n${failure}`);
 }
 
-/** Wall-clock times of the files, while others ran in parallel. */
+function readCpuTimes(): void {
+  const lines = existsSync(cpuFile) ? readFileSync(cpuFile, "utf8").trimEnd().split("\n") : [];
+  for (const [file, seconds] of lines.map((line) => line.split("\t"))) resultOf(file).cpuSeconds += Number(seconds);
+  rmSync(cpuFolder, { recursive: true });
+}
+
+/** Of each file while others ran in parallel, and the CPU time of its process and those it started. */
+interface Times {
+  name: string;
+  seconds: number;
+  cpuSeconds: number;
+}
+
 function printTimes(): void {
-  const times = [...results].map(([name, { seconds }]): [string, number] => [name, seconds]);
-  const folders = new Map<string, number>();
-  for (const [file, seconds] of times) {
-    const folder = file.split("/").slice(0, -1).slice(0, 3).join("/");
-    folders.set(folder, (folders.get(folder) ?? 0) + seconds);
+  const files = [...results].map(([name, { seconds, cpuSeconds }]): Times => ({ name, seconds, cpuSeconds }));
+  const folders = new Map<string, Times>();
+  for (const { name: file, seconds, cpuSeconds } of files) {
+    const name = file.split("/").slice(0, -1).slice(0, 3).join("/");
+    const sum = folders.get(name) ?? { name, seconds: 0, cpuSeconds: 0 };
+    folders.set(name, { name, seconds: sum.seconds + seconds, cpuSeconds: sum.cpuSeconds + cpuSeconds });
   }
-  printTable("Slowest files:", times.toSorted(byTime).slice(0, slowestFiles));
-  printTable("Sum per folder:", [...folders].toSorted(byTime).slice(0, slowestFiles));
+  printTable("Slowest files, with their CPU time:", files);
+  printTable("Sum per folder:", [...folders.values()]);
 }
 
-function byTime([, left]: [string, number], [, right]: [string, number]): number {
-  return right - left;
-}
-
-function printTable(title: string, rows: [string, number][]): void {
+function printTable(title: string, rows: readonly Times[]): void {
   if (rows.length > 0) console.log(`\n${title}`);
-  for (const [name, seconds] of rows) console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`);
+  const slowest = rows.toSorted((left, right) => right.seconds - left.seconds).slice(0, slowestFiles);
+  for (const { name, seconds, cpuSeconds } of slowest)
+    console.log(`${seconds.toFixed(1).padStart(7)} s ${cpuSeconds.toFixed(1).padStart(7)} s  ${name}`);
 }
 
 /** Node reports the end of a file, and a file without tests or one that failed to load, as a test named after the file. */
