@@ -40,6 +40,20 @@ const keys = [
 ];
 const entry = { id: "e-1", kind: "search", amount: "-0.01", currency: "usd", request_id: uuid, created_at: at };
 const run = { run: "nightly", spent: "0.02", limit: "0.50", searches: 2, first_at: at, expires_at: at };
+const search = {
+  request_id: uuid,
+  kind: "search",
+  at,
+  mode: "live",
+  key_id: uuid,
+  key_name: "batch",
+  outcome: "upstream_timeout",
+  charged: "0.00",
+  ms: 9_004,
+  run: null,
+};
+const refused = { ...search, kind: "refused", outcome: "run_budget_spent", ms: null, run: "nightly" };
+const unlisted = { since: at, count: 1_204, at_least: true };
 const webhook = {
   id: "w-1",
   url: "https://a.example/hook",
@@ -85,6 +99,12 @@ const responses: Record<string, unknown> = {
     next_cursor: null,
   },
   "GET /v1/runs?limit=30": { runs: [run], next_cursor: null },
+  "GET /v1/searches?kind=search&limit=30": { searches: [search], unlisted: null, next_cursor: null },
+  [`GET /v1/searches?kind=all&outcome=failed&key_id=${uuid}&for=ada&mode=live&category=gov&run=nightly&from=2026-11-01&to=2026-11-30&limit=2`]:
+    { searches: [search], unlisted, next_cursor: "c" },
+  [`GET /v1/searches?kind=all&outcome=failed&key_id=${uuid}&for=ada&mode=live&category=gov&run=nightly&from=2026-11-01&to=2026-11-30&limit=2&cursor=c`]:
+    { searches: [refused, search], unlisted, next_cursor: "d" },
+  "GET /v1/searches?kind=refused&limit=30": { searches: [], unlisted: { ...unlisted, count: 0 }, next_cursor: null },
   "GET /v1/webhooks": { endpoints: [webhook] },
   "POST /v1/webhooks": { ...webhook, secret: "whsec_made" },
   "PATCH /v1/webhooks/w-1": { ...webhook, enabled: true },
@@ -181,6 +201,27 @@ test("entries prints a table, fetches only the pages it needs and passes its fil
   const filters = ["--request-id", uuid, "--kind", "search", "--from", "2026-11-01", "--to", "2026-11-30"];
   assert.match((await succeed("entries", ...filters)).out, /^No entries\. The search was not charged, unless/);
   assert.equal((await succeed("entries", ...filters, "--json")).out, '{"entries":[]}\n');
+});
+
+test("searches prints a table with refusals and replays, and how many of them are not listed", async () => {
+  const { out } = await succeed("searches");
+  assert.match(
+    out,
+    /^TIME +KIND +MODE +OUTCOME +KEY +RUN +MS +USD +REQUEST\n2026-11-16 17:20:01 UTC {2}search {2}live {2}upstream_timeout {2}batch +9004 {2}0\.00 {2}019a/,
+  );
+  assert.equal(out.trimEnd().split("\n").length, 2);
+  const filters = "--kind all --outcome failed --key batch --mode live --run nightly --for ada --category gov";
+  const some = [...filters.split(" "), "--from", "2026-11-01", "--to", "2026-11-30", "--limit", "2"];
+  const rows = (await succeed("searches", ...some)).out.trimEnd().split("\n");
+  assert.match(rows[2] ?? "", /refused +live +run_budget_spent +batch +nightly +0\.00/);
+  assert.deepEqual(rows.slice(3), [
+    "And at least 1,204 more since 2026-11-16 17:20:01 UTC that were counted but not stored one by one.",
+  ]);
+  assert.deepEqual(JSON.parse((await succeed("searches", ...some, "--json")).out), {
+    searches: [search, refused],
+    unlisted,
+  });
+  assert.match((await succeed("searches", "--kind", "refused")).out, /^None\.\nAnd at least 0 more /);
 });
 
 test("runs prints what each run has left", async () => {

@@ -24,7 +24,7 @@ after(() => cli.remove());
 
 const categories = ["programming", "research", "gov", "business"];
 const cases: [words: string[], candidates: string[]][] = [
-  [["se"], ["search"]],
+  [["se"], ["search", "searches"]],
   [["__"], []],
   [
     ["keys", "r"],

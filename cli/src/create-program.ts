@@ -11,6 +11,7 @@ import { addProfileCommands } from "./profile-commands.ts";
 import { profilesPath } from "./profiles.ts";
 import { rankingsFolder } from "./saved-rankings.ts";
 import { addSearchCommand } from "./search-command.ts";
+import { addSearchesCommand } from "./searches-command.ts";
 import { createTerminal } from "./terminal.ts";
 import { addWalletCommands } from "./wallet-commands.ts";
 import { addWebhookCommands } from "./webhook-commands.ts";
@@ -69,6 +70,7 @@ export function createProgram({ env, stdin, stdout, stderr }: ProgramOptions): C
   ]);
   program.addHelpText("after", exitCodesHelp);
   addSearchCommand(program, context);
+  addSearchesCommand(program, context);
   addWhyCommand(program, context);
   addLensCommand(program, context);
   addWhoamiCommand(program, context);

@@ -35,7 +35,10 @@ export function addDeliveryCommands(webhooks: Command, context: Context): void {
 
 async function listDeliveries(id: string, options: ListOptions, { connect, print }: Context): Promise<void> {
   const client = connect("manage", options);
-  const deliveries = await takeItems((limit) => client.webhooks.deliveries.list(id, { limit }), options.limit);
+  const { items: deliveries } = await takeItems(
+    (limit) => client.webhooks.deliveries.list(id, { limit }),
+    options.limit,
+  );
   if (options.json) return print(JSON.stringify({ deliveries }));
   if (deliveries.length === 0) return print("No deliveries.");
   const rows = deliveries.map((delivery) => [

@@ -1,6 +1,6 @@
-import type { ProblemCode } from "@pennyblack/sdk";
+import type { ProblemCode, Search } from "@pennyblack/sdk";
 
-// Outcomes of searches whose price was held. Requests refused earlier are not stored.
+// Outcomes of searches whose price was held.
 const outcomes: Partial<Record<ProblemCode, string>> & Record<string, string> = {
   ok: "Succeeded",
   pending: "In progress. Its price is on hold and has not been charged",
@@ -18,8 +18,10 @@ const outcomes: Partial<Record<ProblemCode, string>> & Record<string, string> = 
   ledger_unavailable: "Failed, because the ledger was unavailable",
 };
 
-/** Describes the outcome of a search. Newer servers may return other codes. */
-export function describeOutcome(outcome: string): string {
+/** Describes the outcome of a request. Newer servers may return other codes. */
+export function describeOutcome({ kind, outcome }: Pick<Search, "kind" | "outcome">): string {
+  if (kind === "replayed") return "Answered from its Idempotency-Key, without another search";
+  if (kind === "refused") return `Refused before its price was held (${outcome})`;
   const known = Object.hasOwn(outcomes, outcome) ? outcomes[outcome] : undefined;
   return known ?? `Failed with ${outcome.replaceAll("_", " ")}`;
 }

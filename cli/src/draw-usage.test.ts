@@ -11,13 +11,14 @@ test("draws a bar for every day, including days without searches, and an exact t
     { start: "2026-11-03T00:00:00Z", mode: "live", searches: 1, charged: "0.01" },
     { start: "2026-11-03T00:00:00Z", mode: "live", searches: 599, charged: "5.980001" },
     { start: "2026-11-03T00:00:00Z", mode: "test", searches: 7, charged: "0.00" },
+    { start: "2026-11-04T00:00:00Z", mode: "live", searches: 0, refusals: 1_500, replays: 2, charged: "0.00" },
   ] as const;
   assert.deepEqual(drawUsage(lines, "day", terminal).split("\n"), [
     "2026-11-01  ████████████████  1,200      12.00 USD",
     "2026-11-02                        0       0.00 USD",
     "2026-11-03  ████████            600   5.990001 USD",
     "total                         1,800  17.990001 USD",
-    "(plus 7 free searches with test keys)",
+    "(plus 7 searches with test keys, 1,500 refused requests, 2 replays: free)",
   ]);
 });
 

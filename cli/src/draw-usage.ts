@@ -9,16 +9,21 @@ interface Bar {
 
 /** Draws a bar for each day or hour with the number of live searches and their cost. */
 export function drawUsage(lines: readonly UsagePeriod[], by: "hour" | "day", terminal: Terminal): string {
-  const live = lines.filter((line) => line.mode === "live");
-  const testSearches = lines.filter((line) => line.mode === "test").reduce((sum, line) => sum + line.searches, 0);
-  const footnote = testSearches > 0 ? [`(plus ${formatCount(testSearches)} free searches with test keys)`] : [];
+  const live = lines.filter((line) => line.mode === "live" && line.searches > 0);
+  const free = [
+    [sum(lines, (line) => (line.mode === "test" ? line.searches : 0)), "searches with test keys"],
+    [sum(lines, ({ refusals }) => refusals), "refused requests"],
+    [sum(lines, ({ replays }) => replays), "replays"],
+  ] as const;
+  const footnotes = free.flatMap(([count, name]) => (count > 0 ? [`${formatCount(count)} ${name}`] : []));
+  const footnote = footnotes.length > 0 ? [`(plus ${footnotes.join(", ")}: free)`] : [];
   if (live.length === 0) return ["No live searches in this period.", ...footnote].join("\n");
 
   const bars = toBars(live, by);
   const total: Bar = {
     label: "total",
-    searches: bars.reduce((sum, bar) => sum + bar.searches, 0),
-    micros: bars.reduce((sum, bar) => sum + bar.micros, 0n),
+    searches: sum(bars, ({ searches }) => searches),
+    micros: bars.reduce((micros, bar) => micros + bar.micros, 0n),
   };
   const labelWidth = bars[0]?.label.length ?? 0;
   const formatTotals = (bar: Bar) =>
@@ -44,10 +49,14 @@ function toBars(lines: readonly UsagePeriod[], by: "hour" | "day"): Bar[] {
     const label = new Date(startMs).toISOString();
     return {
       label: by === "hour" ? label.slice(0, 16).replace("T", " ") : label.slice(0, 10),
-      searches: matching.reduce((sum, line) => sum + line.searches, 0),
-      micros: matching.reduce((sum, line) => sum + toMicros(line.charged), 0n),
+      searches: sum(matching, ({ searches }) => searches),
+      micros: matching.reduce((micros, line) => micros + toMicros(line.charged), 0n),
     };
   });
+}
+
+function sum<Item>(items: readonly Item[], countOf: (item: Item) => number | undefined): number {
+  return items.reduce((total, item) => total + (countOf(item) ?? 0), 0);
 }
 
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

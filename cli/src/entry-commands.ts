@@ -59,7 +59,7 @@ async function printEntries(options: EntriesOptions, { connect, print }: Context
   const { requestId, kind, from, to, json } = options;
   const filters = { ...(requestId && { requestId }), ...(kind && { kind }), ...(from && { from }), ...(to && { to }) };
   const client = connect("manage", options);
-  const entries = await takeItems((limit) => client.entries({ ...filters, limit }), options.limit);
+  const { items: entries } = await takeItems((limit) => client.entries({ ...filters, limit }), options.limit);
   if (json) return print(JSON.stringify({ entries }));
   print(entries.length === 0 ? describeNoEntries(requestId) : formatEntries(entries));
 }
@@ -83,7 +83,7 @@ function formatEntries(entries: readonly Entry[]): string {
 async function printRuns(options: RunsOptions, { connect, print }: Context): Promise<void> {
   const { from, json } = options;
   const client = connect("manage", options);
-  const runs = await takeItems((limit) => client.runs.list({ ...(from && { from }), limit }), options.limit);
+  const { items: runs } = await takeItems((limit) => client.runs.list({ ...(from && { from }), limit }), options.limit);
   if (json) return print(JSON.stringify({ runs }));
   print(runs.length === 0 ? "No runs are open, and none ended within the last hour." : formatRuns(runs));
 }

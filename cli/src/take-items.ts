@@ -1,13 +1,20 @@
-import type { Pages } from "@pennyblack/sdk";
+import type { Page, Pages } from "@pennyblack/sdk";
 
 const maxPageSize = 100;
 
-/** Returns the first `count` items of a list. Fetches no more pages than needed. */
-export async function takeItems<Item>(list: (limit: number) => Pages<Item>, count: number): Promise<Item[]> {
-  const items: Item[] = [];
-  for await (const page of list(Math.min(count, maxPageSize)).pages()) {
+/** Returns the first `count` items of a list as one page. Fetches no more pages than needed. */
+export async function takeItems<Item, Details>(
+  list: (limit: number) => Pages<Item, Details>,
+  count: number,
+): Promise<Page<Item, Details>> {
+  const pages = list(Math.min(count, maxPageSize));
+  const first = await pages.page();
+  const items = [...first.items];
+  let { nextCursor } = first;
+  while (items.length < count && nextCursor !== null) {
+    const page = await pages.page(nextCursor);
     items.push(...page.items);
-    if (items.length >= count) break;
+    nextCursor = page.nextCursor;
   }
-  return items.slice(0, count);
+  return { ...first, items: items.slice(0, count), nextCursor };
 }

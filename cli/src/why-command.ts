@@ -11,8 +11,8 @@ import { formatTime, sanitize, type Terminal, table, wrap } from "./terminal.ts"
 export function addWhyCommand(program: Command, context: Context): void {
   const why = program
     .command("why")
-    .argument("<request-id>", "the Request-Id of a search")
-    .description("explain a search: what happened, what it cost, and why each result has its rank");
+    .argument("<request-id>", "the Request-Id of a search or of a refused request")
+    .description("explain a request: what happened, what it cost, and why each result has its rank");
   addOptions(why).action((requestId: string, options: CommonOptions) => explainSearch(requestId, options, context));
   addExamples(why, ["pennyblack why 019a8e7c-31f5-7cc2-8a56-3f1c9d2b7e10"]);
 }
@@ -36,31 +36,35 @@ async function readSearch(requestId: string, options: CommonOptions, { connect }
   return connect("manage", options).searches.get(requestId);
 }
 
-const unknownSearch = "Requests that were refused before the search started are not stored. They were not charged.";
+const unknownSearch = `No search of this wallet has this ID, so the wallet was not charged for it. Refused requests are listed for 7 days,
+at most 20 per key and minute.`;
 
 const missingRanking = `The ranking is not saved on this computer: the server does not store results, and the CLI saves those of
 its last 50 searches. To see a ranking, repeat the search with --explain. A live search costs 0.01 USD.`;
 
-function formatSearch({
-  request_id,
-  outcome,
-  at,
-  ms,
-  key_name,
-  key_id,
-  mode,
-  run,
-  category,
-}: SearchDetails): string[][] {
+function formatSearch(search: SearchDetails): string[][] {
+  const { request_id, kind, outcome, at, ms, key_name, key_id, mode, run, category, transport } = search;
+  const details = {
+    search: [
+      ["Duration", ms === null ? "not finished" : `${ms} ms`],
+      ["Category", category === null ? "none" : sanitize(category)],
+    ],
+    refused: [["Sent to", describeTransport(transport)]],
+    replayed: [["Sent to", describeTransport(transport)]],
+  };
   return [
     ["Request", request_id],
-    ["Outcome", describeOutcome(sanitize(outcome))],
+    ["Outcome", describeOutcome({ kind, outcome: sanitize(outcome) })],
     ["Sent", formatTime(at)],
-    ["Duration", ms === null ? "not finished" : `${ms} ms`],
     ["Key", `${key_name === null ? "" : `${sanitize(key_name)}, `}${key_id} (${mode})`],
     ["Run", run === null ? "none" : sanitize(run)],
-    ["Category", category === null ? "none" : sanitize(category)],
+    ...details[kind],
   ];
+}
+
+function describeTransport(transport: SearchDetails["transport"]): string {
+  const names = { http: "/v1/search", compat: "a compatibility endpoint", mcp: "/mcp", playground: "the playground" };
+  return transport === null ? "unknown" : names[transport];
 }
 
 function formatCost({ charged, mode, entries }: SearchDetails): string[][] {

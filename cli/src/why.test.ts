@@ -14,6 +14,7 @@ const at = "2026-11-16T17:20:01.123Z";
 const entry = { id: "e-1", kind: "search", amount: "-0.01", currency: "usd", request_id: requestId, created_at: at };
 const details = {
   request_id: requestId,
+  kind: "search",
   at,
   mode: "live",
   key_id: "k-1",
@@ -23,7 +24,24 @@ const details = {
   charged: "0.01",
   ms: 312,
   run: "nightly",
+  transport: null,
   entries: [{ ...entry, kind: "refund", amount: "0.01" }, entry],
+};
+const refusedId = requestId.replace("019a", "019c");
+const refused = {
+  ...details,
+  request_id: refusedId,
+  kind: "refused",
+  outcome: "run_budget_spent",
+  charged: "0.00",
+  ms: null,
+  transport: "mcp",
+  entries: [],
+};
+const responses: Record<string, object> = {
+  [`/v1/searches/${requestId}`]: details,
+  [`/v1/searches/${refusedId}`]: refused,
+  [`/v1/searches/${requestId.replace("019a", "019d")}`]: { ...refused, kind: "replayed", outcome: "replayed" },
 };
 const result = {
   title: "Flood\u001b[31m warning",
@@ -45,10 +63,9 @@ const server = createServer((request, response) => {
     () => {
       const isSearch = request.url === "/v1/search";
       if (isSearch) explainHeaders.push(request.headers["rank-explain"] as string | undefined);
-      const isKnown = isSearch || request.url === `/v1/searches/${requestId}`;
-      response.writeHead(isKnown ? 200 : 404, isSearch ? searchHeaders : {});
-      const found = isSearch ? { query: "q", n: 2, results: [result, result] } : details;
-      response.end(JSON.stringify(isKnown ? found : { code: "not_found", detail: "Not found." }));
+      const found = isSearch ? { query: "q", n: 2, results: [result, result] } : responses[request.url ?? ""];
+      response.writeHead(found ? 200 : 404, isSearch ? searchHeaders : {});
+      response.end(JSON.stringify(found ?? { code: "not_found", detail: "Not found." }));
     },
     () => response.destroy(),
   );
@@ -105,10 +122,27 @@ test("why prints the saved ranking even without a management key", async () => {
   assert.match(err, /No API key\. Set PENNYBLACK_MANAGEMENT_KEY/);
 });
 
-test("why explains that refused requests are not stored", async () => {
+test("why prints why a request was refused, and that a replay was free", async () => {
+  const out = await succeed("why", refusedId);
+  const lines = [
+    "Outcome  Refused before its price was held (run_budget_spent)",
+    "Key      batch, k-1 (live)",
+    "Run      nightly",
+    "Sent to  /mcp",
+    "Charged  0.00 USD",
+  ];
+  for (const line of lines) assert.ok(out.includes(`${line}\n`), `${line}\n${out}`);
+  assert.ok(!out.includes("Duration"), out);
+  assert.match(
+    await succeed("why", refusedId.replace("019c", "019d")),
+    /^Outcome {2}Answered from its Idempotency-Key, /m,
+  );
+});
+
+test("why explains an unknown id", async () => {
   const { code, err } = await cli.run(["why", requestId.replace("019a", "019b")], env);
   assert.equal(code, 1);
-  assert.match(err, /^Requests that were refused before the search started are not stored\. They were not charged\.\n/);
+  assert.match(err, /^No search of this wallet has this ID, so the wallet was not charged for it\. /);
 });
 
 test("the saved ranking is private and does not contain the query", async () => {

@@ -42,8 +42,8 @@ const call = (client: Pennyblack): Record<string, () => PromiseLike<unknown>> =>
   revokeKey: () => client.keys.revoke(id),
   rotateKey: () => client.keys.rotate(id, { graceSeconds: 60 }),
   listSearches: () => {
-    const filter = { outcome: "failed", keyId: id, for: "a", mode: "live", category: "gov", run: "nightly" } as const;
-    return client.searches.list({ ...filter, from: new Date(0), to: "2026-02-01", limit: 5 }).page("c");
+    const filter = { kind: "all", outcome: "failed", keyId: id, for: "a", mode: "live", category: "gov" } as const;
+    return client.searches.list({ ...filter, run: "nightly", from: new Date(0), to: "2026-02-01", limit: 5 }).page("c");
   },
   getSearch: () => client.searches.get(id),
   listRuns: () => client.runs.list({ from: new Date(0), limit: 5 }).page("c"),

@@ -24,7 +24,12 @@ export interface Requests {
   get: <Body>(path: string, query: Query, options?: CallOptions) => Promise<Body>;
   getText: (path: string, type: "text/csv" | "text/plain", query: Query, options?: CallOptions) => Promise<string>;
   /** `name` is the member of the response that contains the items. */
-  list: <Item>(path: string, name: string, query: Query, options: CallOptions) => Pages<Item>;
+  list: <Item, Details = unknown>(
+    path: string,
+    name: string,
+    query: Query,
+    options: CallOptions,
+  ) => Pages<Item, Details>;
   /** Retried even if no response arrives, because a repetition changes nothing. */
   repeat: <Body>(call: Change, options?: CallOptions) => Promise<Body>;
   /** Not retried if no response arrives. `names` are the other options of the method. */
@@ -49,11 +54,12 @@ export function createRequests(connection: Connection): Requests {
   return {
     get: (path, query, options) => read(path, query, {}, options),
     getText: (path, textType, query, options) => read(path, query, { textType }, options),
-    list<Item>(path: string, name: string, query: Query, options: CallOptions): Pages<Item> {
+    list<Item, Details>(path: string, name: string, query: Query, options: CallOptions): Pages<Item, Details> {
       checkCallOptions(options, Object.keys(query).map(toCamelCase));
-      return new Pages(async (cursor): Promise<Page<Item>> => {
+      return new Pages(async (cursor) => {
         const body = await read<Record<string, unknown>>(path, { ...query, cursor }, { listName: name }, options);
-        return { items: body[name] as Item[], nextCursor: (body["next_cursor"] ?? null) as string | null };
+        const { [name]: items, next_cursor: nextCursor = null, ...details } = body;
+        return { ...details, items, nextCursor } as Page<Item, Details>;
       });
     },
     repeat: (call, options) => change({ ...call, isIdempotent: true }, options),

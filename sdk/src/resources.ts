@@ -21,6 +21,7 @@ import type {
   Run,
   Search,
   SearchDetails,
+  SearchList,
   SetAutoTopUpRequest,
   TopUp,
   UpdateKeyRequest,
@@ -141,6 +142,8 @@ export function createWebhooks({ get, list, once, repeat }: Requests) {
 }
 
 export interface ListSearchesOptions extends ListOptions, TimeRange {
+  /** "refused" and "replayed" are requests without a hold, of the last 7 days. Default: "search". */
+  kind?: Search["kind"] | "all";
   /** "ok", "failed" for every other outcome, or a single outcome such as "upstream_timeout". */
   outcome?: string;
   keyId?: string;
@@ -155,11 +158,14 @@ export interface ListSearchesOptions extends ListOptions, TimeRange {
 
 export function createSearches({ get, list }: Requests) {
   return {
-    /** Lists finished searches, newest first. Queries are not included. */
-    list: (filter: ListSearchesOptions = {}): Pages<Search> => {
-      const { outcome, keyId, for: endUser, mode, category, run, from, to, limit, ...options } = filter;
+    /**
+     * Lists finished searches, newest first. With `kind`, also refused and replayed requests; `unlisted` of a page is the
+     * number of those that are not stored individually. Queries are not included.
+     */
+    list: (filter: ListSearchesOptions = {}): Pages<Search, Omit<SearchList, "searches" | "next_cursor">> => {
+      const { kind, outcome, keyId, for: endUser, mode, category, run, from, to, limit, ...options } = filter;
       const range = { from: toIsoString(from), to: toIsoString(to) };
-      const query = { outcome, key_id: keyId, for: endUser, mode, category, run, ...range, limit };
+      const query = { kind, outcome, key_id: keyId, for: endUser, mode, category, run, ...range, limit };
       return list("/v1/searches", "searches", query, options);
     },
     /** Returns a search with its charge and refund, by its request id. */

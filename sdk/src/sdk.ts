@@ -8,6 +8,7 @@ import type {
   Receipt,
   SearchResponse,
   UsagePeriod,
+  UsageReport,
   Wallet,
   WalletProof,
   WalletSummary,
@@ -247,8 +248,16 @@ export class Pennyblack {
     return this.#requests.get("/v1/wallet/proof", { until: toIsoString(until) }, options);
   }
 
-  /** Lists search counts and charges by hour or day. */
-  usage({ from, to, by, group, for: endUser, limit, ...options }: UsageOptions = {}): Pages<UsagePeriod> {
+  /** Lists the numbers of searches, replays and refusals, and the charges, by hour or day. */
+  usage({
+    from,
+    to,
+    by,
+    group,
+    for: endUser,
+    limit,
+    ...options
+  }: UsageOptions = {}): Pages<UsagePeriod, Omit<UsageReport, "usage" | "next_cursor">> {
     check(group === undefined || Array.isArray(group), 'group must be a list such as ["key"].');
     const query = { from: toIsoString(from), to: toIsoString(to), by, group: group?.join(","), for: endUser, limit };
     return this.#requests.list("/v1/usage", "usage", query, options);
