@@ -116,7 +116,7 @@ const pages = [
     path: "/usage",
     validateSearch: pickStrings(
       ...(["tab", "span", "by", "group", "for", "measure", "bucket"] as const),
-      ...(["key", "category", "outcome", "end_user", "run"] as const),
+      ...(["key", "category", "outcome", "end_user", "run", "kind"] as const),
     ),
     component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "Usage"),
   }),

@@ -1,11 +1,15 @@
-import type { SearchList } from "@pennyblack/sdk";
+import type { Search, SearchList } from "@pennyblack/sdk";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api } from "./client.ts";
 import { toQuery } from "./ledger.ts";
 import { type Mode, walletPath } from "./wallet.ts";
 
+/** Searches, requests without a hold, or both. */
+export type RequestKind = Search["kind"] | "all";
+
 /** Parameters of GET /v1/searches. */
 export interface SearchFilter {
+  kind: RequestKind;
   mode: Mode;
   from?: string | undefined;
   to?: string | undefined;
@@ -26,16 +30,17 @@ export const searchesQuery = (walletId: string, filter: SearchFilter) =>
     getNextPageParam: (last) => last.next_cursor ?? undefined,
   });
 
-/** The latest search, live or test. */
-export const lastSearchQuery = (walletId: string) =>
+/** The latest search, refusal or replay, live or test. */
+export const lastRequestQuery = (walletId: string) =>
   queryOptions({
     queryKey: ["wallet", walletId, "searches", "last"],
-    queryFn: async () => (await api<SearchList>(walletPath(walletId, "searches?limit=1"))).searches[0] ?? null,
+    queryFn: async () => (await api<SearchList>(walletPath(walletId, "searches?kind=all&limit=1"))).searches[0] ?? null,
   });
 
+/** The latest failed searches and refusals. */
 export const lastFailuresQuery = (walletId: string, mode: Mode) =>
   queryOptions({
     queryKey: ["wallet", walletId, "searches", "failed", mode],
     queryFn: async () =>
-      (await api<SearchList>(walletPath(walletId, `searches?outcome=failed&limit=5&mode=${mode}`))).searches,
+      (await api<SearchList>(walletPath(walletId, `searches?kind=all&outcome=failed&limit=5&mode=${mode}`))).searches,
   });

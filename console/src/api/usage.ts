@@ -15,7 +15,7 @@ export interface UsageQuery {
   endUser?: string | undefined;
 }
 
-export interface Usage extends Pick<UsageReport, "from" | "to" | "as_of"> {
+export interface Usage extends Pick<UsageReport, "from" | "to" | "as_of" | "at_least"> {
   /** Oldest first. */
   lines: UsagePeriod[];
   /** There are more lines than the console loads. */
@@ -26,7 +26,7 @@ export const usageQuery = (walletId: string, query: UsageQuery) =>
   queryOptions({
     queryKey: ["wallet", walletId, "usage", query],
     queryFn: () => fetchAllUsage(walletId, query),
-    // Refused requests do not change the wallet, so live updates miss them.
+    // Live updates miss refusals that are counted but not stored individually.
     refetchInterval: 60_000,
   });
 
@@ -45,7 +45,8 @@ async function fetchAllUsage(walletId: string, { from, by, group, endUser }: Usa
     lines.push(...page.usage);
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined && lines.length < maxLines);
-  return { from: page.from, to: page.to, as_of: page.as_of, lines, isTruncated: cursor !== undefined };
+  const { from: start, to, as_of, at_least } = page;
+  return { from: start, to, as_of, at_least, lines, isTruncated: cursor !== undefined };
 }
 
 export const runsQuery = (walletId: string) =>

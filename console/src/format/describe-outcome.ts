@@ -1,4 +1,4 @@
-// Text for searches that failed, by problem code. Failed searches are never charged.
+// Text for searches that failed and requests that were refused, by problem code. They are never charged.
 
 interface OutcomeText {
   /** In lower case without a period, because it can follow a time. */
@@ -23,6 +23,7 @@ const outcomes: Record<string, OutcomeText> = {
   balance_reserved: { summary: "the rest of the balance was on hold for searches in progress", action: retryLater },
   insufficient_scope: { summary: "the key does not have the search scope", action: "Use a live or test key." },
   ip_not_allowed: { summary: "the IP address is not allowed for this key", action: useAnotherKey },
+  insufficient_role: { summary: "viewers can search only with test keys", action: "Ask an owner for another role." },
   account_suspended: { summary: "the account is suspended", action: "Contact the operator." },
   key_budget_spent: { summary: "the key's budget was spent", action: "Raise the budget, or wait until it resets." },
   run_budget_spent: { summary: "the run's budget was spent", action: "Start a new run with a higher max." },

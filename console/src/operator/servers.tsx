@@ -13,6 +13,7 @@ const figureColumns: Column[] = [
   "Searches/s",
   "In flight",
   "Errors",
+  "Refusals",
   "p95",
   "Ledger queue",
   "Event loop p99",
@@ -23,7 +24,10 @@ const figureColumns: Column[] = [
 export function Servers() {
   const { data, error, refetch } = useQuery(serversQuery);
   return (
-    <Section title="Servers" description="Errors and p95 are those of live searches in the last minute.">
+    <Section
+      title="Servers"
+      description="Of the last minute: errors and p95 of live searches, and refusals of all keys."
+    >
       {error && !data && <ErrorState error={error} title="Couldn't load the servers." onRetry={refetch} />}
       {!data && !error && <RowsSkeleton rows={2} />}
       {data && (
@@ -65,6 +69,7 @@ function ServerRow({ server }: { server: ServerLine }) {
           server.searches_per_second.toFixed(1),
           server.in_flight.toLocaleString("en"),
           formatErrors([server]),
+          recent.refusals.toLocaleString("en"),
           recent.p95_ms === null ? "–" : formatMs(recent.p95_ms),
           server.ledger_waiting.toLocaleString("en"),
           formatMs(server.event_loop_ms_p99),
@@ -88,6 +93,7 @@ function TotalRow({ servers }: { servers: readonly ServerLine[] }) {
           total("searches_per_second").toFixed(1),
           total("in_flight").toLocaleString("en"),
           formatErrors(servers),
+          servers.reduce((sum, { recent }) => sum + recent.refusals, 0).toLocaleString("en"),
           undefined,
           total("ledger_waiting").toLocaleString("en"),
           undefined,

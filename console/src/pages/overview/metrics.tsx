@@ -74,14 +74,20 @@ function TodayMetric({ summary }: SummaryProps) {
 }
 
 function SuccessMetric({ summary }: SummaryProps) {
-  const { success_rate: rate, p50_ms: p50, p95_ms: p95, searches, succeeded } = summary.last_24h;
+  const { success_rate: rate, p50_ms: p50, p95_ms: p95, searches, succeeded, refusals, replays } = summary.last_24h;
   const failed = searches - succeeded;
-  const latency = p95 === null || p50 === null ? [] : [`p95 ${formatMs(p95)}`, `p50 ${formatMs(p50)}`];
+  const atLeast = summary.last_24h.at_least ? "at least " : "";
+  const notes = [
+    ...(p95 === null || p50 === null ? [] : [`p95 ${formatMs(p95)}`, `p50 ${formatMs(p50)}`]),
+    ...(failed > 0 ? [`${failed.toLocaleString("en")} failed`] : []),
+    ...(refusals > 0 ? [`${atLeast}${refusals.toLocaleString("en")} refused`] : []),
+    ...(replays > 0 ? [`${atLeast}${formatCount(replays, "replay", "replays")}`] : []),
+  ];
   return (
     <Metric
       label="Success rate (24 hours)"
       value={rate === null ? "no searches" : formatPercent(rate)}
-      description={[...latency, ...(failed > 0 ? [`${failed} failed`] : [])].join(", ")}
+      description={notes.join(", ")}
       tone={rate !== null && rate < 0.9 ? "warning" : "plain"}
     />
   );

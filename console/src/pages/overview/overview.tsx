@@ -2,7 +2,7 @@ import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { keysQuery } from "../../api/keys.ts";
-import { lastSearchQuery } from "../../api/searches.ts";
+import { lastRequestQuery } from "../../api/searches.ts";
 import { Page } from "../../components/page.tsx";
 import { useMode } from "../../layout/mode.tsx";
 import { useWallet } from "../../layout/use-wallet.ts";
@@ -15,8 +15,8 @@ import { Warnings } from "./warnings.tsx";
 export function Overview() {
   const { id, canEdit } = useWallet();
   const { mode, setMode } = useMode();
-  const { isPending, hasNone } = useFirstSearch(id);
-  // After the first search arrives, the quickstart stays open until the user continues.
+  const { isPending, hasNone } = useFirstRequest(id);
+  // After the first request arrives, the quickstart stays open until the user continues.
   const [isNew, setIsNew] = useState(false);
   useEffect(() => {
     if (hasNone) setIsNew(true);
@@ -56,8 +56,8 @@ export function Overview() {
 }
 
 /** Old searches are pruned, so also check whether any key was used. */
-function useFirstSearch(walletId: string): { isPending: boolean; hasNone: boolean } {
-  const last = useQuery(lastSearchQuery(walletId));
+function useFirstRequest(walletId: string): { isPending: boolean; hasNone: boolean } {
+  const last = useQuery(lastRequestQuery(walletId));
   const keys = useQuery(keysQuery(walletId));
   const hasNone = last.data === null && keys.data?.every((key) => key.last_used_at === null) === true;
   return { isPending: last.isPending || (last.data === null && keys.isPending), hasNone };

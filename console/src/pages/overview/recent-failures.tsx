@@ -7,7 +7,7 @@ import type { Mode } from "../../api/wallet.ts";
 import { Section } from "../../components/page.tsx";
 import { ExactTime } from "../../components/relative-time.tsx";
 import { EmptyState, QueryState } from "../../components/states.tsx";
-import { describeOutcome } from "../../format/describe-outcome.ts";
+import { capitalize, describeOutcome } from "../../format/describe-outcome.ts";
 import { formatMoney, toNumber } from "../../format/format-money.ts";
 import classes from "./overview.module.css";
 
@@ -15,11 +15,26 @@ export function RecentFailures({ walletId, mode }: { walletId: string; mode: Mod
   const failures = useQuery(lastFailuresQuery(walletId, mode));
   const { data } = failures;
   return (
-    <Section title="Recent failures" description="Failed searches are not charged.">
+    <Section
+      title="Recent failures"
+      description="Failed searches and refused requests are not charged."
+      actions={
+        <Anchor
+          component={Link}
+          to="/w/$walletId/usage"
+          params={{ walletId } as never}
+          search={{ kind: "all", outcome: "failed" } as never}
+          size="sm"
+        >
+          View all
+        </Anchor>
+      }
+    >
       <QueryState query={failures} title="Couldn't load recent failures." rows={3} />
       {data?.length === 0 && (
         <EmptyState title={mode === "live" ? "No failures" : "No failed test searches"}>
-          If a search fails, it is listed here with the reason and its request ID.
+          If a search fails or a request is refused, for example because a budget is spent, it is listed here with the
+          reason and its request ID.
         </EmptyState>
       )}
       {data && data.length > 0 && (
@@ -35,12 +50,20 @@ export function RecentFailures({ walletId, mode }: { walletId: string; mode: Mod
 
 function FailureRow({ walletId, search }: { walletId: string; search: Search }) {
   const charged = toNumber(search.charged) > 0 ? `${formatMoney(search.charged)} charged` : "not charged";
-  const sentence = [describeOutcome(search.outcome).summary, charged, ...(search.key_name ? [search.key_name] : [])];
+  const { kind, outcome, key_name: keyName, run } = search;
+  const details = [
+    ...(kind === "refused" ? ["refused"] : []),
+    charged,
+    ...(keyName ? [`key ${keyName}`] : []),
+    ...(run === null ? [] : [`run ${run}`]),
+  ];
   return (
     <li>
       <ExactTime at={search.at} className={classes.time} />
       <span>
-        {sentence.join(", ")}, request{" "}
+        {capitalize(describeOutcome(outcome).summary)} <span className={`mono ${classes.code}`}>{outcome}</span>
+        <br />
+        {capitalize(details.join(", "))}, request{" "}
         <Anchor
           component={Link}
           to="/w/$walletId/searches/$requestId"

@@ -8,7 +8,6 @@ import type { Mode } from "../../api/wallet.ts";
 import { Section } from "../../components/page.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { EmptyState, ErrorState } from "../../components/states.tsx";
-import { toNumber } from "../../format/format-money.ts";
 import { Legend } from "../usage/legend.tsx";
 import { measures } from "../usage/measure.ts";
 import { type Bucket, pivot, totalOf } from "../usage/pivot.ts";
@@ -59,17 +58,21 @@ function SpendDescription({ usage }: { usage: Usage }) {
 function Chart({ walletId, mode, usage }: { walletId: string; mode: Mode; usage: Usage }) {
   const keys = useQuery(keysQuery(walletId)).data;
   const navigate = useNavigate();
+  const measure = measures[mode === "live" ? "charged" : "searches"];
   const table = useMemo(() => {
     const names = new Map(keys?.map(({ id, name }) => [id, name]));
-    const lines = usage.lines.filter((line) => line.mode === mode && (mode === "test" || toNumber(line.charged) > 0));
-    return pivot(lines, {
-      from: usage.from,
-      to: usage.to,
-      by: "day",
-      group: "key",
-      labelOf: (line) => seriesLabel(line, "key", names),
-    });
-  }, [keys, usage, mode]);
+    return pivot(
+      usage.lines.filter((line) => line.mode === mode),
+      {
+        from: usage.from,
+        to: usage.to,
+        by: "day",
+        group: "key",
+        numberOf: measure.numberOf,
+        labelOf: (line) => seriesLabel(line, "key", names),
+      },
+    );
+  }, [keys, usage, mode, measure]);
   if (table.series.length === 0) {
     return (
       <EmptyState
@@ -86,7 +89,6 @@ function Chart({ walletId, mode, usage }: { walletId: string; mode: Mode; usage:
       </EmptyState>
     );
   }
-  const measure = measures[mode === "live" ? "charged" : "searches"];
   const select = (bucket: Bucket, series?: number): Promise<void> => {
     const key = series === undefined ? undefined : table.series[series]?.value;
     const view = { group: "key", ...(mode === "live" && { measure: "charged" }) };

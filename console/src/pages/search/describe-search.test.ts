@@ -56,4 +56,8 @@ test("a failed search was not charged", () => {
     charge: "Not charged.",
     result: "Failed (upstream timeout)",
   });
+  const refused = { ...failed, kind: "refused" as const, mode: "test" as const, outcome: "run_budget_spent", ms: null };
+  assert.deepEqual(describeSearch(refused), { charge: "Not charged.", result: "Refused (run budget spent)" });
+  const replayed = { ...refused, kind: "replayed" as const, outcome: "replayed" };
+  assert.equal(describeSearch(replayed).result, "Replayed");
 });

@@ -4,10 +4,11 @@ import { addMoney, formatMoney } from "../../format/format-money.ts";
 
 /** What became of the charge and of the search. */
 export function describeSearch(search: SearchDetails): { charge: string; result: string } {
-  return { charge: describeCharge(search), result: describeResult(search.outcome) };
+  return { charge: describeCharge(search), result: describeResult(search) };
 }
 
-function describeCharge({ mode, outcome, charged, entries }: SearchDetails): string {
+function describeCharge({ kind, mode, outcome, charged, entries }: SearchDetails): string {
+  if (kind !== "search") return "Not charged.";
   if (mode === "test") return "Free (test search).";
   if (outcome === "pending") return "In progress. The price is on hold and has not been charged.";
   if (Number(charged) === 0) return "Not charged.";
@@ -21,12 +22,13 @@ function describeCharge({ mode, outcome, charged, entries }: SearchDetails): str
 
 const outcomes: Record<string, string> = {
   ok: "Completed",
+  replayed: "Replayed",
   pending: "Not finished yet",
   expired: "Expired without a response",
   caller_left: "Client disconnected before the response",
   released: "Ended without a response",
 };
 
-function describeResult(outcome: string): string {
-  return outcomes[outcome] ?? `Failed (${outcome.replaceAll("_", " ")})`;
+function describeResult({ kind, outcome }: SearchDetails): string {
+  return outcomes[outcome] ?? `${kind === "refused" ? "Refused" : "Failed"} (${outcome.replaceAll("_", " ")})`;
 }

@@ -29,7 +29,7 @@ export function Search() {
   if (isNotFound) return <SearchNotFound requestId={requestId} />;
   return (
     <Page
-      title="Search"
+      title={titles[search.data?.kind ?? "search"]}
       description={<span className={`mono ${classes.id}`}>{requestId}</span>}
       actions={
         <>
@@ -44,12 +44,18 @@ export function Search() {
   );
 }
 
+const titles: Record<SearchDetails["kind"], string> = {
+  search: "Search",
+  refused: "Refused request",
+  replayed: "Replay",
+};
+
 function SearchNotFound({ requestId }: { requestId: string }) {
   return (
     <Page title="Search not found" description={<span className={`mono ${classes.id}`}>{requestId}</span>}>
       <Text maw={640}>
-        No search in this wallet has this ID, so nothing was charged for it. Requests that were rejected before their
-        price was held are not recorded. Check that the ID is complete and belongs to this wallet.
+        No search in this wallet has this ID, so nothing was charged for it. Refused requests are listed for 7 days, at
+        most 20 per key and minute. Check that the ID is complete and belongs to this wallet.
       </Text>
     </Page>
   );
@@ -71,13 +77,17 @@ function Result({ search }: { search: SearchDetails }) {
           label="Balance after"
           value={lastEntry?.balance === undefined ? "unchanged" : formatMoney(lastEntry.balance)}
         />
-        <Metric
-          label="Duration"
-          value={search.ms === null ? "in progress" : formatMs(search.ms)}
-          description={result}
-        />
+        {search.kind === "search" ? (
+          <Metric
+            label="Duration"
+            value={search.ms === null ? "in progress" : formatMs(search.ms)}
+            description={result}
+          />
+        ) : (
+          <Metric label="Result" value={result} />
+        )}
       </div>
-      <Section title="Timeline">
+      <Section title={search.kind === "search" ? "Timeline" : "What happened"}>
         <Timeline search={search} />
       </Section>
       <Section title="Details">
@@ -94,9 +104,16 @@ function Result({ search }: { search: SearchDetails }) {
   );
 }
 
+const transports: Record<NonNullable<SearchDetails["transport"]>, string> = {
+  http: "/v1/search",
+  compat: "a compatibility endpoint",
+  mcp: "/mcp",
+  playground: "the playground",
+};
+
 function Details({ search }: { search: SearchDetails }) {
   const { id } = useWallet();
-  const { key_name: keyName, key_id: keyId, category, end_user: endUser, run, mode, outcome } = search;
+  const { kind, key_name: keyName, key_id: keyId, category, end_user: endUser, run, mode, outcome } = search;
   const params = { walletId: id };
   const rows: [string, ReactNode][] = [
     ["Mode", <ModeBadge key="mode" mode={mode} />],
@@ -106,7 +123,7 @@ function Details({ search }: { search: SearchDetails }) {
         {keyName ?? keyId}
       </Link>,
     ],
-    ["Category", category ?? "none"],
+    kind === "search" ? ["Category", category ?? "none"] : ["Sent to", transports[search.transport ?? "http"]],
     [
       "End user",
       endUser === null ? (
@@ -122,7 +139,7 @@ function Details({ search }: { search: SearchDetails }) {
       run === null ? (
         "none"
       ) : (
-        <Link key="run" to="/w/$walletId/usage" params={params} search={{ run }} className={classes.link}>
+        <Link key="run" to="/w/$walletId/usage" params={params} search={{ run, kind: "all" }} className={classes.link}>
           {run}
         </Link>
       ),

@@ -11,6 +11,16 @@ export function Timeline({ search }: { search: SearchDetails }) {
   const { at, ms, steps, mode } = search;
   const heldMs = steps ? steps.auth + steps.hold : 0;
   const refund = search.entries.find(({ kind }) => kind === "refund");
+  if (search.kind !== "search") {
+    return (
+      <ol className={classes.timeline}>
+        <li>
+          <span>{describeEnd(search)}</span>
+          <ExactTime at={at} hasMs className={classes.time} />
+        </li>
+      </ol>
+    );
+  }
   return (
     <ol className={classes.timeline}>
       {steps && <Step name="Key found" ms={steps.auth} />}
@@ -54,14 +64,20 @@ function Step({ name, ms }: { name: string; ms: number | null }) {
   );
 }
 
-function describeEnd({ outcome, charged, mode }: Search) {
+function describeEnd({ kind, outcome, charged, mode }: Search) {
+  if (kind === "replayed") return "Answered from its Idempotency-Key, without another search";
   if (outcome === "ok") return mode === "test" ? "Completed" : `Charged ${formatMoney(charged)}`;
   return (
     <>
-      {mode === "test" ? "Failed" : "Hold released"}
+      {endOf(kind, mode)}
       <Text size="sm" c="dimmed">
         {capitalize(describeOutcome(outcome).summary)}. {describeOutcome(outcome).action}
       </Text>
     </>
   );
+}
+
+function endOf(kind: Search["kind"], mode: Search["mode"]): string {
+  if (kind === "refused") return "Refused before the price was held";
+  return mode === "test" ? "Failed" : "Hold released";
 }

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { Chips } from "../../components/chips.tsx";
 import { formatEndUser } from "../../format/format-end-user.ts";
 import { useMode } from "../../layout/mode.tsx";
+import { measures, measuresOf } from "./measure.ts";
 import { isEndUser, type UsageView } from "./parse-view.ts";
 import classes from "./usage.module.css";
 
@@ -18,6 +19,7 @@ export function Controls({ view }: { view: UsageView }) {
   const setSearch = (change: Partial<typeof search>): Promise<void> =>
     // A selected bar may not exist in another period or interval.
     navigate({ search: (before) => ({ ...before, bucket: undefined, ...change }), replace: true });
+  const names = measuresOf(mode, group);
   const hasHours = group !== "end_user" && days > 1 && days <= 30;
   return (
     <div className={classes.controls}>
@@ -36,12 +38,12 @@ export function Controls({ view }: { view: UsageView }) {
           setSearch({ group: value === "all" ? undefined : value, for: undefined, end_user: undefined })
         }
       />
-      {mode === "live" && (
+      {names.length > 1 && (
         <Chips
           label="Metric"
-          value={search.measure === "charged" ? "charged" : "searches"}
-          options={counts}
-          onChange={(value) => setSearch({ measure: value })}
+          value={names.find((name) => name === search.measure) ?? "searches"}
+          options={names.map((name) => ({ value: name, label: measures[name].label }))}
+          onChange={(value) => setSearch({ measure: value, kind: undefined })}
         />
       )}
       {group === "end_user" && (
@@ -65,10 +67,6 @@ const groupOptions = [
   { value: "category", label: "Category" },
   { value: "outcome", label: "Outcome" },
   { value: "end_user", label: "End user" },
-] as const;
-const counts = [
-  { value: "searches", label: "Searches" },
-  { value: "charged", label: "Spend" },
 ] as const;
 
 /** Takes the id that the caller sends in `Search-For`; the server hashes it. A hash from this page works too. */

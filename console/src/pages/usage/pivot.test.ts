@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pivot, totalOf } from "./pivot.ts";
+import { type Count, pivot, totalOf } from "./pivot.ts";
 
 const line = (day: number, key: string, searches: number) => ({
   start: `2030-01-0${day}T00:00:00Z`,
@@ -14,6 +14,7 @@ const options = {
   to: "2030-01-04T00:00:00.000Z",
   by: "day" as const,
   group: "key" as const,
+  numberOf: ({ searches }: Count) => searches,
   labelOf: ({ key_id: id }: { key_id?: string }) => id ?? "",
 };
 
@@ -33,8 +34,8 @@ test("includes every day, and rows and columns have the same total", () => {
   );
   const total = totalOf(buckets, series.length);
   assert.deepEqual(total.cells, [
-    { searches: 10, charged: "0.10" },
-    { searches: 4, charged: "0.04" },
+    { searches: 10, replays: 0, refusals: 0, charged: "0.10" },
+    { searches: 4, replays: 0, refusals: 0, charged: "0.04" },
   ]);
   assert.equal(total.searches, 14);
   assert.equal(total.charged, "0.14");
@@ -47,6 +48,26 @@ test("combines small series without losing any", () => {
   assert.equal(series.at(-1)?.name, "6 others");
   assert.equal(buckets[1]?.cells.at(-1)?.searches, 1 + 2 + 3 + 4 + 5 + 6);
   assert.equal(totalOf(buckets, series.length).searches, 78);
+});
+
+test("series are those of the chosen figure, and every figure is in the totals", () => {
+  const refused = { ...line(2, "b", 0), refusals: 5, replays: 2 };
+  const lines = [line(1, "a", 3), refused, { ...line(2, "c", 1), refusals: 7 }];
+  const { series, buckets } = pivot(lines, { ...options, numberOf: ({ refusals }) => refusals });
+  assert.deepEqual(
+    series.map(({ name }) => name),
+    ["c", "b"],
+  );
+  assert.deepEqual(totalOf(buckets, 2), {
+    searches: 4,
+    replays: 2,
+    refusals: 12,
+    charged: "0.04",
+    cells: [
+      { searches: 1, replays: 0, refusals: 7, charged: "0.01" },
+      { searches: 0, replays: 2, refusals: 5, charged: "0.00" },
+    ],
+  });
 });
 
 test("hour buckets are whole UTC hours", () => {

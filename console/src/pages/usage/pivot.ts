@@ -4,6 +4,8 @@ import { addMoney } from "../../format/format-money.ts";
 
 export interface Count {
   searches: number;
+  replays: number;
+  refusals: number;
   charged: string;
 }
 
@@ -32,11 +34,13 @@ interface PivotOptions {
   to: string;
   by: "hour" | "day";
   group: UsageGroup | undefined;
+  /** The figure that series are sorted by. Those without any are omitted. */
+  numberOf: (count: Count) => number;
   labelOf: (line: UsagePeriod) => string;
 }
 
 /** The value that a line is grouped by, as in the filters of the list of searches. */
-function valueOf(line: UsagePeriod, group: UsageGroup | undefined): string | undefined {
+function groupOf(line: UsagePeriod, group: UsageGroup | undefined): string | undefined {
   if (group === "key") return line.key_id;
   if (group === "category") return line.category ?? "none";
   if (group === "end_user") return line.end_user;
@@ -44,16 +48,20 @@ function valueOf(line: UsagePeriod, group: UsageGroup | undefined): string | und
 }
 
 const maxSeries = 7;
-const none: Count = { searches: 0, charged: "0.00" };
+const none: Count = { searches: 0, replays: 0, refusals: 0, charged: "0.00" };
 
 /** Groups lines by hour or day and series, largest series first. Empty buckets are included, small series combined. */
-export function pivot(lines: readonly UsagePeriod[], { from, to, by, group, labelOf }: PivotOptions): Pivot {
-  const byName = new Map<string, number>();
-  for (const line of lines) byName.set(labelOf(line), (byName.get(labelOf(line)) ?? 0) + line.searches);
-  const names = [...byName].toSorted(([, first], [, second]) => second - first).map(([name]) => name);
+export function pivot(lines: readonly UsagePeriod[], options: PivotOptions): Pivot {
+  const { from, to, by, group, numberOf, labelOf } = options;
+  const byName = Map.groupBy(lines, labelOf);
+  const names = [...byName]
+    .map(([name, own]) => ({ name, size: numberOf(sumCounts(own.map(toCount))) }))
+    .filter(({ size }) => size > 0)
+    .toSorted((first, second) => second.size - first.size)
+    .map(({ name }) => name);
   const shown = names.length > maxSeries ? names.slice(0, maxSeries - 1) : names;
   const series: Series[] = shown.map((name) => {
-    const values = new Set(lines.filter((line) => labelOf(line) === name).map((line) => valueOf(line, group)));
+    const values = new Set(byName.get(name)?.map((line) => groupOf(line, group)));
     return { name, isRest: false, value: values.size === 1 ? [...values][0] : undefined };
   });
   if (shown.length < names.length) {
@@ -63,9 +71,13 @@ export function pivot(lines: readonly UsagePeriod[], { from, to, by, group, labe
   const buckets = listStarts(from, to, by).map((start) => {
     const bucketLines = byStart.get(Date.parse(start)) ?? [];
     const cells = series.map(({ name, isRest }) =>
-      sumCounts(bucketLines.filter((line) => (isRest ? !shown.includes(labelOf(line)) : labelOf(line) === name))),
+      sumCounts(
+        bucketLines
+          .filter((line) => (isRest ? !shown.includes(labelOf(line)) : labelOf(line) === name))
+          .map((line) => toCount(line)),
+      ),
     );
-    return { start, cells, ...sumCounts(bucketLines) };
+    return { start, cells, ...sumCounts(bucketLines.map(toCount)) };
   });
   return { series, buckets };
 }
@@ -78,10 +90,17 @@ export function totalOf(buckets: readonly Bucket[], seriesCount: number): Count 
   return { ...sumCounts(buckets), cells };
 }
 
+/** Replays and refusals are not counted by end user. */
+function toCount({ searches, replays = 0, refusals = 0, charged }: UsagePeriod): Count {
+  return { searches, replays, refusals, charged };
+}
+
 function sumCounts(counts: readonly Count[]): Count {
   if (counts.length === 0) return none;
   return {
     searches: counts.reduce((sum, { searches }) => sum + searches, 0),
+    replays: counts.reduce((sum, { replays }) => sum + replays, 0),
+    refusals: counts.reduce((sum, { refusals }) => sum + refusals, 0),
     charged: addMoney(counts.map(({ charged }) => charged)),
   };
 }

@@ -61,7 +61,7 @@ function RunRow({ run }: { run: Run }) {
         <Link
           to="/w/$walletId/usage"
           params={{ walletId: id }}
-          search={{ run: run.run }}
+          search={{ run: run.run, kind: "all" }}
           className={`mono ${classes.run ?? ""} ${classes.bucketLink ?? ""}`}
         >
           {run.run}

@@ -4,7 +4,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useMemo, useState } from "react";
 import { keysQuery } from "../../api/keys.ts";
-import { type Usage, usageQuery } from "../../api/usage.ts";
+import { type Usage, type UsageGroup, usageQuery } from "../../api/usage.ts";
 import { Metric } from "../../components/metric.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Section } from "../../components/page.tsx";
@@ -18,7 +18,7 @@ import { useWallet } from "../../layout/use-wallet.ts";
 import { Controls } from "./controls.tsx";
 import { formatBucket, formatBucketZone } from "./format-bucket.ts";
 import { Legend } from "./legend.tsx";
-import { type Measure, measures } from "./measure.ts";
+import { type Measure, measures, measuresOf } from "./measure.ts";
 import { parseView, type UsageView } from "./parse-view.ts";
 import { type Bucket, pivot, totalOf } from "./pivot.ts";
 import { SelectedSearches } from "./selected-searches.tsx";
@@ -53,7 +53,7 @@ export function Searches() {
   // Only for key names. Until they load, ids are shown.
   const keys = useQuery(keysQuery(id));
   const keyNames = useMemo(() => new Map(keys.data?.map((key) => [key.id, key.name])), [keys.data]);
-  const measure = measures[search.measure === "charged" && mode === "live" ? "charged" : "searches"];
+  const measure = measures[measuresOf(mode, group).find((name) => name === search.measure) ?? "searches"];
   return (
     <>
       <Controls view={view} />
@@ -89,9 +89,10 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
         to: usage.to,
         by,
         group,
+        numberOf: measure.numberOf,
         labelOf: (line) => seriesLabel(line, group, keyNames),
       }),
-    [lines, usage, by, group, keyNames],
+    [lines, usage, by, group, measure, keyNames],
   );
   const onZoom = useCallback((first: number, last: number) => setZoom({ first, last }), []);
   const { zone } = useTimeZone();
@@ -114,14 +115,14 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
     const none = { key: undefined, category: undefined, outcome: undefined, end_user: undefined, run: undefined };
     const filter = group === undefined || value === undefined ? {} : { [group]: value };
     return navigate({
-      search: (before) => ({ ...before, ...none, ...filter, bucket: bucket.start }),
+      search: (before) => ({ ...before, ...none, ...filter, kind: measure.kind, bucket: bucket.start }),
       resetScroll: false,
     });
   };
   return (
     <>
       {usage.isTruncated && <TruncationNotice usage={usage} by={by} />}
-      <UsageMetrics buckets={buckets} by={by} />
+      <UsageMetrics buckets={buckets} by={by} group={group} isAtLeast={usage.at_least} />
       <div className={classes.chart}>
         {table.series.length > 1 && <Legend table={table} group={group} />}
         <Suspense fallback={<Skeleton height={320} />}>
@@ -142,9 +143,11 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
       </div>
       <div className={classes.footer}>
         <span>
-          Includes searches up to <RelativeTime at={usage.as_of} />. {by === "day" ? "Days" : "Times"} are in{" "}
-          {formatBucketZone(usage.as_of, by, zone)}. The last bar is {by === "day" ? "today" : "this hour"} so far.
+          Includes searches up to <RelativeTime at={usage.as_of} />. Refusals and replays follow within seconds.{" "}
+          {by === "day" ? "Days" : "Times"} are in {formatBucketZone(usage.as_of, by, zone)}. The last bar is{" "}
+          {by === "day" ? "today" : "this hour"} so far.
           {group === "end_user" && ` ${endUserNote}`}
+          {usage.at_least && ` ${incompleteNote}`}
         </span>
         <span>
           {isZoomed && (
@@ -157,7 +160,7 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
           </Button>
         </span>
       </div>
-      <SelectedSearches usage={usage} by={by} endUser={view.endUser} keyNames={keyNames} />
+      <SelectedSearches usage={usage} by={by} defaultKind={measure.kind} endUser={view.endUser} keyNames={keyNames} />
       <Section title={by === "day" ? "By day" : "By hour"}>
         <UsageTable pivot={table} buckets={buckets} by={by} group={group} measure={measure} asOf={usage.as_of} />
       </Section>
@@ -165,7 +168,8 @@ function UsageReport({ usage, lines, keyNames, view }: CountedProps) {
   );
 }
 
-const endUserNote = "Counts searches with a Search-For header that were not refused, for 90 days (7 in test mode).";
+const endUserNote = "Counts searches with a Search-For header, for 90 days (7 in test mode).";
+const incompleteNote = "A server failed in this period, so there can be more refusals and replays.";
 
 function TruncationNotice({ usage, by }: { usage: Usage; by: "hour" | "day" }) {
   const { zone } = useTimeZone();
@@ -194,10 +198,17 @@ function fileName(buckets: readonly Bucket[]): string {
 
 const number = new Intl.NumberFormat("en");
 
-function UsageMetrics({ buckets, by }: { buckets: Bucket[]; by: "hour" | "day" }) {
+function UsageMetrics(props: {
+  buckets: Bucket[];
+  by: "hour" | "day";
+  group: UsageGroup | undefined;
+  isAtLeast: boolean;
+}) {
+  const { buckets, by, group, isAtLeast } = props;
   const { mode } = useMode();
   const { zone } = useTimeZone();
-  const { searches, charged } = totalOf(buckets, 0);
+  const { searches, charged, refusals, replays } = totalOf(buckets, 0);
+  const formatUnheld = (count: number): string => `${isAtLeast ? "at least " : ""}${number.format(count)}`;
   const busiest = buckets.reduce<Bucket | undefined>(
     (max, bucket) => (max === undefined || bucket.searches > max.searches ? bucket : max),
     undefined,
@@ -206,7 +217,13 @@ function UsageMetrics({ buckets, by }: { buckets: Bucket[]; by: "hour" | "day" }
     <div className={classes.metrics}>
       <Metric label="Searches" value={number.format(searches)} />
       <Metric label="Charged" value={mode === "test" ? "Free" : formatMoney(charged)} />
-      {busiest && (
+      {group !== "end_user" && (
+        <>
+          <Metric label="Refusals" value={formatUnheld(refusals)} description="rejected before their price was held" />
+          <Metric label="Replays" value={formatUnheld(replays)} description="answered from their Idempotency-Key" />
+        </>
+      )}
+      {busiest && busiest.searches > 0 && (
         <Metric
           label={by === "day" ? "Busiest day" : "Busiest hour"}
           value={formatBucket(busiest.start, by, zone)}

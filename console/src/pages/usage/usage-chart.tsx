@@ -3,11 +3,10 @@ import { BarChart } from "@mantine/charts";
 import { type ReactElement, useMemo } from "react";
 import type { UsageGroup } from "../../api/usage.ts";
 import { useTimeZone } from "../../components/use-time-zone.ts";
-import { toNumber } from "../../format/format-money.ts";
 import { formatBucket, formatBucketZone, formatTick, isPartial } from "./format-bucket.ts";
 import type { Measure } from "./measure.ts";
 import { niceTicks } from "./nice-ticks.ts";
-import type { Bucket, Count, Pivot } from "./pivot.ts";
+import type { Bucket, Pivot } from "./pivot.ts";
 import { seriesColor } from "./series-color.ts";
 import classes from "./usage.module.css";
 
@@ -41,12 +40,12 @@ export function UsageChart(props: Props) {
         start: bucket.start,
         bucket,
         opacity: opacityOf(bucket, { by, asOf, selected }),
-        ...Object.fromEntries(bucket.cells.map((cell, index) => [`s${index}`, toHeight(cell, measure)])),
+        ...Object.fromEntries(bucket.cells.map((cell, index) => [`s${index}`, measure.numberOf(cell)])),
       })),
     [pivot, by, measure, asOf, selected],
   );
   const ticks = useMemo(() => {
-    const heights = (zoom?.visible ?? pivot.buckets).map((bucket) => toHeight(bucket, measure));
+    const heights = (zoom?.visible ?? pivot.buckets).map((bucket) => measure.numberOf(bucket));
     return niceTicks(Math.max(0, ...heights), measure.minStep);
   }, [pivot, zoom?.visible, measure]);
   const series = pivot.series.map(({ name }, index) => ({
@@ -85,7 +84,7 @@ export function UsageChart(props: Props) {
       barChartProps={{
         onClick: ({ activeLabel }) => {
           const bucket = pivot.buckets.find(({ start }) => start === activeLabel);
-          if (bucket && bucket.searches > 0) onSelect(bucket);
+          if (bucket && measure.numberOf(bucket) > 0) onSelect(bucket);
         },
       }}
       tooltipProps={{
@@ -105,10 +104,6 @@ export function UsageChart(props: Props) {
       }}
     />
   );
-}
-
-function toHeight(count: Count, measure: Measure): number {
-  return measure.name === "charged" ? toNumber(count.charged) : count.searches;
 }
 
 /** A bucket that is not complete is lighter, so that it is not compared with the others. */
@@ -144,7 +139,7 @@ function Tooltip({ bucket, pivot, by, measure, group, asOf }: Props & { bucket: 
           rows.map(
             ({ name, index, cell }) =>
               cell !== undefined &&
-              cell.searches > 0 && (
+              measure.numberOf(cell) > 0 && (
                 <div key={name} style={{ display: "contents" }}>
                   <dt>
                     <span className={classes.swatch} style={{ background: seriesColor(index, group) }} />

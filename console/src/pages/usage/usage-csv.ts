@@ -17,9 +17,17 @@ export function toUsageCsv(
     if (group === "key") return [line.key_id ?? "", keyNames.get(line.key_id ?? "") ?? ""];
     return group === undefined ? [] : [line[group] ?? ""];
   };
+  // Replays and refusals are not counted by end user.
+  const counts = group === "end_user" ? (["searches"] as const) : (["searches", "replays", "refusals"] as const);
   return toCsv([
-    [`${by}_utc`, "mode", ...(group === undefined ? [] : headers[group]), "searches", "charged_usd"],
-    ...lines.map((line) => [line.start, line.mode, ...cells(line), String(line.searches), line.charged]),
+    [`${by}_utc`, "mode", ...(group === undefined ? [] : headers[group]), ...counts, "charged_usd"],
+    ...lines.map((line) => [
+      line.start,
+      line.mode,
+      ...cells(line),
+      ...counts.map((name) => String(line[name] ?? 0)),
+      line.charged,
+    ]),
   ]);
 }
 

@@ -7,7 +7,7 @@ import { useTimeZone } from "../../components/use-time-zone.ts";
 import { formatMoney } from "../../format/format-money.ts";
 import { useWallet } from "../../layout/use-wallet.ts";
 import { formatBucket, formatBucketZone, isPartial } from "./format-bucket.ts";
-import type { Measure } from "./measure.ts";
+import { type Measure, measures } from "./measure.ts";
 import { type Bucket, type Count, type Pivot, totalOf } from "./pivot.ts";
 import classes from "./usage.module.css";
 
@@ -27,16 +27,24 @@ export function UsageTable(props: {
   const [isExpanded, setIsExpanded] = useState(false);
   const { zone } = useTimeZone();
   const isGrouped = pivot.series.length > 1;
-  const nonEmpty = buckets.filter(({ searches }) => searches > 0).toReversed();
+  const nonEmpty = buckets.filter(({ searches, replays, refusals }) => searches + replays + refusals > 0).toReversed();
   const shown = isExpanded ? nonEmpty : nonEmpty.slice(0, maxRows);
   const total = totalOf(buckets, pivot.series.length);
+  // Refusals and replays are not counted by end user.
+  const names = group === "end_user" ? (["searches", "charged"] as const) : countNames;
   const columns = isGrouped
-    ? [...pivot.series.map(({ name }) => name), measure.name === "charged" ? "Charged" : "Searches"]
-    : ["Searches", "Charged"];
+    ? [...pivot.series.map(({ name }) => name), measure.label]
+    : names.map((name) => measures[name].label);
   const cellsOf = (count: Count & { cells: Count[] }): string[] =>
     isGrouped
       ? [...count.cells, count].map((cell) => formatCell(cell, measure))
-      : [number.format(count.searches), formatMoney(count.charged)];
+      : names.map((name) => formatCell(count, measures[name]));
+  const seriesFilter = (bucket: Bucket, index: number): BucketFilter | undefined => {
+    const value = pivot.series[index]?.value;
+    const cell = bucket.cells[index];
+    if (group === undefined || value === undefined || !cell || measure.numberOf(cell) === 0) return undefined;
+    return { [group]: value, kind: measure.kind };
+  };
   const unit = by === "day" ? "Day" : "Hour";
   return (
     <>
@@ -55,16 +63,17 @@ export function UsageTable(props: {
             key={bucket.start}
             name={
               <>
-                <BucketLink bucket={bucket}>{formatBucket(bucket.start, by, zone)}</BucketLink>
+                <BucketLink bucket={bucket} filter={{ kind: "all" }}>
+                  {formatBucket(bucket.start, by, zone)}
+                </BucketLink>
                 {isPartial(bucket.start, by, asOf) && <span className={classes.partial}>so far</span>}
               </>
             }
             cells={cellsOf(bucket).map((text, index) => {
-              const value = pivot.series[index]?.value;
-              if (!isGrouped || group === undefined || value === undefined || !bucket.cells[index]?.searches)
-                return text;
+              const filter = isGrouped ? seriesFilter(bucket, index) : countFilter(bucket, names[index]);
+              if (!filter) return text;
               return (
-                <BucketLink key={value} bucket={bucket} filter={{ [group]: value }}>
+                <BucketLink key={index} bucket={bucket} filter={filter}>
                   {text}
                 </BucketLink>
               );
@@ -81,8 +90,17 @@ export function UsageTable(props: {
   );
 }
 
-/** Lists the searches of the bucket. */
-function BucketLink(props: { bucket: Bucket; filter?: Partial<Record<UsageGroup, string>>; children: ReactNode }) {
+const countNames = ["searches", "replays", "refusals", "charged"] as const;
+
+type BucketFilter = Partial<Record<UsageGroup | "kind", string>>;
+
+function countFilter(bucket: Bucket, name: Measure["name"] = "searches"): BucketFilter | undefined {
+  const { kind, numberOf } = measures[name];
+  return numberOf(bucket) === 0 ? undefined : { kind };
+}
+
+/** Lists the requests of the bucket. */
+function BucketLink(props: { bucket: Bucket; filter: BucketFilter; children: ReactNode }) {
   const { id } = useWallet();
   const { bucket, filter, children } = props;
   const none = { key: undefined, category: undefined, outcome: undefined, end_user: undefined, run: undefined };
@@ -112,6 +130,6 @@ function UsageRow({ name, cells }: { name: ReactNode; cells: readonly ReactNode[
   );
 }
 
-function formatCell(count: Count, measure: Measure): string {
-  return measure.name === "charged" ? formatMoney(count.charged) : number.format(count.searches);
+function formatCell(count: Count, { name, numberOf }: Measure): string {
+  return name === "charged" ? formatMoney(count.charged) : number.format(numberOf(count));
 }

@@ -7,16 +7,18 @@ import { formatMs } from "../../format/format-time.ts";
 import classes from "./welcome.module.css";
 
 export function FirstSearchStatus(props: {
-  search: Search | null | undefined;
+  request: Search | null | undefined;
   error: unknown;
   onContinue: (mode: Mode) => unknown;
 }) {
-  const { search: data, error, onContinue } = props;
+  const { request, error, onContinue } = props;
+  const data = request?.kind === "search" ? request : undefined;
+  const isRefused = request?.kind === "refused";
   return (
     <>
-      <div className={classes.status} data-state={stateOf(data, error)} role="status">
+      <div className={classes.status} data-state={stateOf(data, isRefused || Boolean(error))} role="status">
         <span className={classes.dot} aria-hidden="true" />
-        <span>{data ? <SearchReceived search={data} /> : waitingText(error)}</span>
+        <span>{data ? <SearchReceived search={data} /> : waitingText(error, isRefused ? request : undefined)}</span>
       </div>
       {data && (
         <Button mt="md" onClick={() => onContinue(data.mode)}>
@@ -27,12 +29,16 @@ export function FirstSearchStatus(props: {
   );
 }
 
-function stateOf(data: Search | null | undefined, error: unknown): string {
+function stateOf(data: Search | undefined, isFailed: boolean): string {
   if (data) return "arrived";
-  return error ? "failed" : "waiting";
+  return isFailed ? "failed" : "waiting";
 }
 
-function waitingText(error: unknown): string {
+function waitingText(error: unknown, refused: Search | undefined): string {
+  if (refused) {
+    const { summary, action } = describeOutcome(refused.outcome);
+    return `Your request was refused, because ${summary}. ${action} Request ${refused.request_id}`;
+  }
   return error ? "Can't check for your search right now. Retrying." : "Waiting for your first search.";
 }
 

@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { api } from "../../api/client.ts";
 import { keysQuery } from "../../api/keys.ts";
-import { lastSearchQuery } from "../../api/searches.ts";
+import { lastRequestQuery } from "../../api/searches.ts";
 import { useSession } from "../../api/session.ts";
 import { type Mode, walletPath } from "../../api/wallet.ts";
 import { CodeBlock } from "../../components/code-block.tsx";
@@ -25,9 +25,9 @@ export function Quickstart(props: {
 }) {
   const { walletId, canCreateKeys, previousStep, onContinue } = props;
   const [key, setKey] = useState<string>();
-  const firstSearch = useQuery({
-    ...lastSearchQuery(walletId),
-    refetchInterval: ({ state }) => (state.data ? false : 1_000),
+  const lastRequest = useQuery({
+    ...lastRequestQuery(walletId),
+    refetchInterval: ({ state }) => (state.data?.kind === "search" ? false : 1_000),
   });
   const firstStep = previousStep === undefined ? 1 : 2;
   return (
@@ -45,9 +45,9 @@ export function Quickstart(props: {
           </>
         )}
       </Step>
-      <Step number={firstStep + 1} title="Send your first search" isDone={Boolean(firstSearch.data)}>
+      <Step number={firstStep + 1} title="Send your first search" isDone={lastRequest.data?.kind === "search"}>
         <FirstSearch apiKey={key} />
-        <FirstSearchStatus search={firstSearch.data} error={firstSearch.error} onContinue={onContinue} />
+        <FirstSearchStatus request={lastRequest.data} error={lastRequest.error} onContinue={onContinue} />
       </Step>
     </ol>
   );
