@@ -22,7 +22,7 @@ export const adminFaults: PlantedFault[] = [
     find: 'await recordAct(db, act, { act: "key.create", subject: key.id, walletId, after });',
     replace: "void after;",
     tests: ["processes/admin-roles.test"],
-    caughtBy: "key create runs as owner and records what it changes",
+    caughtBy: "runs as its role and records what it changes",
   },
   {
     id: "operator-route-without-record",
