@@ -5,6 +5,7 @@ import { ConfigFaults, readConfig, serverSettings } from "./config/config.ts";
 import { listen } from "./http/listen.ts";
 import { LensFaults } from "./lenses/lenses.ts";
 import { adapters } from "./providers/providers.ts";
+import { failStart } from "./telemetry/fail-start.ts";
 import { createLog } from "./telemetry/log.ts";
 
 // Server process: reads the configuration, checks the database and listens. On SIGTERM it stops without failing requests:
@@ -12,26 +13,24 @@ import { createLog } from "./telemetry/log.ts";
 //   2. new connections are not accepted, and late requests get 503;
 //   3. searches in flight finish, including their captures and releases, and the process exits.
 
+let log = createLog("info");
+// Node would print the error with all its properties, which can include a query. The process state is unknown, so exit.
+process.on("uncaughtException", (err) => {
+  log.fatal({ err }, "crashed");
+  process.exit(1);
+});
+
 const config = orExit(() => readConfig(adapters, serverSettings));
-const log = createLog(config.logLevel);
+log = createLog(config.logLevel);
 const app = orExit(() => createApp(config, log));
 
 const fault =
   (await app.checkDatabase()) ??
   (await listen(app.ops, { host: config.opsHost, port: config.opsPort, variable: "PENNYBLACK_OPS_PORT" })) ??
   (await listen(app.http, { host: config.host, port: config.port, variable: "PORT" }));
-if (fault) {
-  process.stderr.write(`${fault}\n`);
-  process.exit(1);
-}
+if (fault) failStart(fault);
 
 log.info({ addresses: app.http.addresses(), ops: app.ops.addresses() }, "listening");
-
-// Node would print the error with all its properties, which can include a query. The process state is unknown, so exit.
-process.on("uncaughtException", (err) => {
-  log.fatal({ err }, "crashed");
-  process.exit(1);
-});
 
 process.on("SIGHUP", () => app.reload(() => readConfig(adapters, ["upstreams"]).upstreams));
 
@@ -61,8 +60,8 @@ function orExit<Result>(create: () => Result): Result {
   try {
     return create();
   } catch (error) {
-    if (!(error instanceof ConfigFaults || error instanceof LensFaults || error instanceof FleetFault)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(1);
+    if (error instanceof ConfigFaults) failStart(error.faults);
+    if (error instanceof LensFaults || error instanceof FleetFault) failStart(error.message.split("\n"));
+    throw error;
   }
 }

@@ -120,7 +120,7 @@ async function runSearch(
     outcome = outcomeOf(error);
     throw error;
   } finally {
-    request.log.info({ tool: "web_search", outcome }, "tool call completed");
+    request.log.info({ tool: "web_search", outcome, ...request.logFields }, "tool call completed");
   }
 }
 

@@ -17,11 +17,13 @@ export function recordResponse(
   const exceeded = problem && exceededLimitOf(problem);
   if (exceeded) metrics.countRejected(exceeded);
   const line = {
+    method: request.method,
+    route: request.routeOptions.url,
     status: reply.statusCode,
     outcome,
-    route: request.routeOptions.url,
     ms: Math.round(reply.elapsedTime),
     charge,
+    ...request.logFields,
   };
   // Not logged, to keep rejections cheap under overload. The metrics count them.
   if (problem?.code === "overloaded" && problem.cause === undefined) return;
@@ -33,5 +35,9 @@ export function recordResponse(
 export function recordNoResponse(request: FastifyRequest, err: unknown): void {
   const isUnknown = err instanceof NoResponse && err.cause instanceof OutcomeUnknown;
   const outcome = isUnknown ? "outcome_unknown" : "caller_left";
-  request.log.info({ err, outcome }, "connection closed without a response");
+  const { method, routeOptions, logFields } = request;
+  request.log.info(
+    { method, route: routeOptions.url, outcome, ...logFields, err },
+    "connection closed without a response",
+  );
 }

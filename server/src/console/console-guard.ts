@@ -91,6 +91,7 @@ export async function guardWallet(call: ConsoleCall): Promise<WalletSession> {
   if (!access) throw new Problem("session_required");
   const { role } = access;
   if (role === null) throw walletNotFound();
+  request.logFields = { wallet: walletId, person: access.person_id };
   const requirement = requirementOf(request.method, (request.routeOptions.url ?? "").slice(walletPath.length));
   if (ranks[role] < ranks[requirement.role]) throw new Problem("insufficient_role");
   if (access.is_suspended && !requirement.allowsSuspended) throw new Problem("account_suspended");

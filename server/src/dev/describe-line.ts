@@ -7,7 +7,7 @@ export function describeLine(name: string, line: string): string | undefined {
   const entry = parseEntry(line);
   if (!entry) return `${name}: ${line}`;
   if (redundantMessages.test(String(entry["msg"])) || isSiteFile(entry)) return undefined;
-  const { time, level, msg, service: _service, reqId: _request, ...rest } = entry;
+  const { time, level, msg, service: _service, hostname: _host, pid: _pid, ...rest } = entry;
   const clock = typeof time === "string" ? time.slice(11, 19) : "";
   const details = Object.entries(rest).map(([key, value]) => `${key}=${describeValue(key, value, Number(level))}`);
   return [`${clock} ${name}${describeLevel(Number(level))}:`, String(msg), ...details].join(" ");

@@ -24,6 +24,10 @@ declare module "fastify" {
     onRejected?: Route["onRejected"];
     isSearch?: Route["isSearch"];
   }
+  interface FastifyRequest {
+    /** Further fields of the log line of the response: who sent the request and, for a search, how it went. */
+    logFields: Readonly<Record<string, unknown>> | undefined;
+  }
 }
 
 export interface HttpServerOptions {
@@ -205,6 +209,7 @@ function createFastify(options: HttpServerOptions, sendProblem: SendProblem): Fa
     clientErrorHandler: (error, socket) => rejectMalformedRequest(error, socket, options.publicUrl),
   });
 
+  app.decorateRequest("logFields", undefined);
   disableBodyParsing(app);
   addSiteFiles(app);
   return app;

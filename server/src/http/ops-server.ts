@@ -1,3 +1,4 @@
+import { randomUUIDv7 } from "node:crypto";
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -44,7 +45,8 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   const { log, whyNotReady, renderMetrics, operators = [], operatorRoutes = [] } = options;
   const ops = Fastify({
     loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
+    genReqId: () => randomUUIDv7(),
     requestTimeout: 5_000,
     connectionTimeout: 20_000,
     // A URL that cannot be decoded.
@@ -62,11 +64,18 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   ops.get("/metrics", async (_request, reply) => reply.type("text/plain; version=0.0.4").send(await renderMetrics()));
 
   // Routes read the body after authentication. Fastify would report a content type it cannot parse as an internal error.
+  ops.decorateRequest("logFields", undefined);
   disableBodyParsing(ops);
   addSiteFiles(ops);
   ops.setErrorHandler((error, request, reply) => sendProblem(request, reply, error, options.publicUrl ?? ""));
 
   const known = createOperators({ operators, secrets: options.secrets });
+  ops.addHook("onResponse", (request, reply, done) => {
+    const { method, routeOptions, logFields } = request;
+    const line = { method, route: routeOptions.url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) };
+    if (logFields) request.log.info({ ...line, ...logFields }, "operator request");
+    done();
+  });
   if (operators.length > 0 && options.secrets) addSessionRoutes(ops, known);
   for (const { method, path, handle } of operatorRoutes) {
     ops.route({
@@ -76,7 +85,7 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
         reply.headers(commonHeaders);
         const operator = known.find(request);
         if (!operator) throw notAnOperator();
-        request.log.info({ operator: operator.name, method, path }, "operator request");
+        request.logFields = { operator: operator.name };
         return reply.send(await handle(request, operator.name));
       },
     });

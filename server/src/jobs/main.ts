@@ -1,24 +1,23 @@
 import { ConfigFaults, readConfig, type WorkerConfig, workerSettings } from "../config/config.ts";
 import { listen } from "../http/listen.ts";
 import { adapters } from "../providers/providers.ts";
+import { failStart } from "../telemetry/fail-start.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createWorker } from "./create-worker.ts";
 
 // Worker process: runs scheduled background jobs. Any number of workers can run in parallel.
 
-const config = readConfigOrExit();
-const log = createLog(config.logLevel);
+let log = createLog("info");
 let isStopping = false;
 process.on("uncaughtException", fail);
+const config = readConfigOrExit();
+log = createLog(config.logLevel);
 
 const worker = createWorker(config, log);
 const listener = { host: config.opsHost, port: config.workerOpsPort, variable: "PENNYBLACK_OPS_PORT" };
 // Listen before the first task: a worker that cannot listen must not look like one that works.
 const fault = (await worker.findStartFault()) ?? (await listen(worker.ops, listener));
-if (fault) {
-  process.stderr.write(`${fault}\n`);
-  process.exit(1);
-}
+if (fault) failStart(fault);
 
 const jobs = await worker.start();
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -50,8 +49,7 @@ function readConfigOrExit(): WorkerConfig {
   try {
     return readConfig(adapters, workerSettings);
   } catch (error) {
-    if (!(error instanceof ConfigFaults)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(1);
+    if (error instanceof ConfigFaults) failStart(error.faults);
+    throw error;
   }
 }

@@ -14,6 +14,7 @@ import { version } from "../lib/version.ts";
 import { leaveSlot, occupySlot } from "../limits/occupied-slots.ts";
 import { Problem } from "../problems/problems.ts";
 import type { SearchAnswer } from "../search/search.ts";
+import { describeCaller } from "../telemetry/describe-caller.ts";
 import type { BudgetState } from "../wallet/wallet.ts";
 import { callTool, type ReadBalance, type ToolCall } from "./call-tool.ts";
 import { type Cancellations, createCancellations } from "./cancellations.ts";
@@ -113,7 +114,10 @@ async function receiveMessage(
 ): Promise<{ caller: Principal; message: Message }> {
   let found: Principal | undefined;
   try {
-    const caller = await authenticate(request, (owner) => void (found = owner));
+    const caller = await authenticate(request, (owner) => {
+      found = owner;
+      request.logFields = describeCaller(owner);
+    });
     occupySlot(request, enter(caller));
     const message = parseMessage(await readBody(request.raw));
     leaveSlot(request);

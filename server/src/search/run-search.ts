@@ -4,6 +4,7 @@ import { readBody } from "../http/input/read-body.ts";
 import type { Principal } from "../keys/keys.ts";
 import { formatUsd } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
+import { describeCaller } from "../telemetry/describe-caller.ts";
 import { faultOf } from "../telemetry/metric-table.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { ProcessFigures } from "../telemetry/process-figures.ts";
@@ -12,7 +13,7 @@ import type { Transport, UnheldRequest } from "../usage/usage.ts";
 import { outcomeOf } from "./outcome-of.ts";
 import { type SearchAnswer, type SearchDependencies, type SearchRequest, search } from "./search.ts";
 import type { SearchFacts } from "./search-facts.ts";
-import { startSteps } from "./steps.ts";
+import { type Steps, startSteps } from "./steps.ts";
 
 // Every search runs here: POST /v1/search, the compatibility endpoints, the playground of the console and the tool of MCP.
 // They differ in how the caller is authenticated, where the input comes from and how the answer is written. The steps of the
@@ -108,12 +109,30 @@ async function runSearch(
     throw error;
   } finally {
     const ms = steps.elapsedMs();
-    reply.header("server-timing", steps.header());
+    reply.header("server-timing", toServerTiming(steps));
     if (facts.kind === "replay") outcome = "replayed";
+    request.logFields = describeSearch({ transport, facts, steps });
     const ownMs = Math.max(0, ms - steps.externalMs());
     recordRequest(recorders, { id: request.id, transport, facts, outcome, ms, ownMs });
     trace?.end({ outcome, mode: facts.caller?.mode, status });
   }
+}
+
+function toServerTiming(steps: Steps): string {
+  return Object.entries(steps.durations())
+    .map(([step, ms]) => `${step};dur=${ms.toFixed(1)}`)
+    .join(", ");
+}
+
+function describeSearch({ transport, facts, steps }: Pick<EndedRequest, "transport" | "facts"> & { steps: Steps }) {
+  const { kind, caller } = facts;
+  return {
+    transport,
+    kind,
+    ...(caller && { ...describeCaller(caller), mode: caller.mode }),
+    upstreams: steps.record().upstreams,
+    steps: steps.durations(),
+  };
 }
 
 function isOutcomeUnknown(error: unknown): boolean {

@@ -10,7 +10,8 @@ export interface Steps {
   /** Counts the time of `work` as external: spent waiting for the caller or for upstreams. */
   waitExternally<Result>(work: () => Promise<Result>): Promise<Result>;
   startAttempt: SearchTrace["startAttempt"];
-  header(): string;
+  /** Milliseconds of each step, in order. */
+  durations(): Record<string, number>;
   /** For the record of the search. What follows the last of these steps counts as ranking. */
   record(): { stepMs: StepTimes; upstreams: string | undefined };
   /** Since the request arrived. */
@@ -20,7 +21,7 @@ export interface Steps {
 
 export function startSteps(trace?: SearchTrace): Steps {
   const startedAt = performance.now();
-  const durations: string[] = [];
+  const durations: Record<string, number> = {};
   /** When each step ended. */
   const ends = new Map<string, number>();
   /** Each upstream queried, with the reason of its failure. */
@@ -40,7 +41,7 @@ export function startSteps(trace?: SearchTrace): Steps {
       } finally {
         const endedAt = performance.now();
         ends.set(step, endedAt);
-        durations.push(`${step};dur=${(endedAt - stepStartedAt).toFixed(1)}`);
+        durations[step] = Number((endedAt - stepStartedAt).toFixed(1));
       }
     },
     trace(step, work) {
@@ -67,7 +68,7 @@ export function startSteps(trace?: SearchTrace): Steps {
         end?.(outcome, upstreamStatus);
       };
     },
-    header: () => durations.join(", "),
+    durations: () => durations,
     record() {
       const now = performance.now();
       const auth = ends.get("auth") ?? now;

@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { type DestinationStream, pino } from "pino";
 
 export type Log = pino.Logger;
@@ -10,7 +11,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   return pino(
     {
       level,
-      base: { service: "pennyblack" },
+      base: { service: "pennyblack", hostname: hostname(), pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { log: redact },
       serializers: { err: describeError },

@@ -39,8 +39,7 @@ test("a server or worker whose port is taken exits with a sentence, and the work
   const port = String((taken.address() as AddressInfo).port);
   const sentence = (variable: string): RegExp =>
     new RegExp(
-      `^Cannot listen on 127.0.0.1:${port}: another process uses this port. Stop it, or change ${variable}.$`,
-      "m",
+      `"faults":\\["Cannot listen on 127.0.0.1:${port}: another process uses this port. Stop it, or change ${variable}."\\]`,
     );
   const worker = spawnNode("jobs/main.ts", {
     ...testEnvironment(db),
@@ -73,7 +72,7 @@ test("a worker that loses its database during the start-up checks exits with a s
   await cut;
   assert.match(
     worker.output(),
-    /^PENNYBLACK_WORKER_DATABASE_URL cannot be used \(.+\)\. Check its address and password, then run: npm run migrate\n$/,
+    /"faults":\["PENNYBLACK_WORKER_DATABASE_URL cannot be used \(.+\)\. Check its address and password, then run: npm run migrate"\]/,
   );
 });
 

@@ -342,7 +342,7 @@ test("tool calls are counted and logged like searches, without keys and queries"
   assert.match(metrics, /pennyblack_search_requests_total\{[^}]*outcome="caller_left"[^}]*mode="live"/);
   assert.match(metrics, /pennyblack_\w*rejected\w*\{[^}]*limit="key_rate"/);
   const log = server.logged();
-  assert.match(log, /"tool":"web_search","outcome":"ok".*tool call completed/);
+  assert.match(log, /"tool":"web_search","outcome":"ok",.*"upstreams":"searxng".*tool call completed/);
   for (const secret of [query, live, slow.key]) assert.ok(!log.includes(secret));
 });
 

@@ -28,6 +28,7 @@ test("all configuration errors are reported together, without values", async () 
     REDIS_URL: marker,
   });
   assert.equal(exitCode, 1);
+  const { faults } = JSON.parse(output) as { faults: string[] };
   for (const name of [
     "DATABASE_URL",
     "PENNYBLACK_TENANT_DATABASE_URL",
@@ -42,9 +43,12 @@ test("all configuration errors are reported together, without values", async () 
     "PENNYBLACK_TRUSTED_PROXIES",
     "REDIS_URL",
   ]) {
-    assert.match(output, new RegExp(`^  - ${name}\\b`, "m"));
+    assert.ok(
+      faults.some((fault) => fault.startsWith(name)),
+      name,
+    );
   }
-  assert.match(output, /has 12 error\(s\)/);
+  assert.equal(faults.length, 12);
   assert.ok(!output.includes(marker), output);
 });
 
@@ -124,7 +128,7 @@ test("a server that loses its database during the start-up checks exits with a s
     // The log can report an idle connection that failed as well.
     assert.match(
       output,
-      /^DATABASE_URL cannot be used \(.+\)\. Check its address and password, then run: npm run migrate$/m,
+      /"faults":\["DATABASE_URL cannot be used \(.+\)\. Check its address and password, then run: npm run migrate"\]/,
     );
     assert.doesNotMatch(output, /^\s+at /m, "no stack trace");
   }
