@@ -170,9 +170,9 @@ begin
 end
 $$;
 
--- Deletes an account: revokes its keys, suspends its wallets and removes personal data. Ledger rows stay, and so does a
--- remaining balance, as the record of what was forfeited. One statement, so that no lock waits for a client.
-create or replace function pb.delete_account(p_account uuid, may_forfeit boolean)
+-- Deletes an account without a balance: revokes its keys, suspends its wallets and removes personal data. Ledger rows stay. One
+-- statement, so that no lock waits for a client.
+create or replace function pb.delete_account(p_account uuid)
 returns table (outcome text, balance_micros bigint)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -188,7 +188,7 @@ begin
   perform pb.lock_wallets(own_wallets);
   select coalesce(sum(w.credited_micros - w.debited_micros), 0)::bigint into balance_micros
   from pb.wallets w where w.id = any (own_wallets);
-  if balance_micros > 0 and not may_forfeit then
+  if balance_micros > 0 then
     outcome := 'money_left';
     return next;
     return;

@@ -9,13 +9,20 @@ begin
 end
 $$;
 
--- Deletes an account, see pb.delete_account. Only the owner calls it, for the admin command.
+-- Deletes an account, see pb.delete_account. Only the owner calls it, for the admin command. A balance that may be forfeited is
+-- booked as breakage first; if a second operator must approve that, nothing is deleted yet.
 create or replace function pb.operator_delete_account(
   p_operator text, p_reason text, p_account uuid, may_forfeit boolean
-) returns table (outcome text, balance_micros bigint)
+) returns table (outcome text, balance_micros bigint, adjustment_id uuid)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  select d.outcome, d.balance_micros into outcome, balance_micros from pb.delete_account(p_account, may_forfeit) d;
+  if may_forfeit then
+    select f.outcome, f.amount_micros, f.adjustment_id into outcome, balance_micros, adjustment_id
+    from pb.forfeit_balances(p_operator, p_reason, p_account) f;
+  end if;
+  if outcome is null then
+    select d.outcome, d.balance_micros into outcome, balance_micros from pb.delete_account(p_account) d;
+  end if;
   if outcome <> 'not_found' then
     perform pb.record_operator_act(
       p_operator, p_reason, 'account.delete', p_account::text, p_outcome => outcome, p_account => p_account,
@@ -23,6 +30,35 @@ begin
     );
   end if;
   return next;
+end
+$$;
+
+-- Books the available balance of each wallet of an account as breakage. Returns a row for the first one that cannot be booked.
+create or replace function pb.forfeit_balances(p_operator text, p_reason text, p_account uuid)
+returns table (outcome text, amount_micros bigint, adjustment_id uuid)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  w pb.wallets;
+begin
+  -- Before the wallets, as in pb.operator_adjust.
+  perform from pb.approval_limit for update;
+  perform pb.lock_wallets(array(select r.id from pb.wallets r where r.account_id = p_account));
+  for w in
+    select r.* from pb.wallets r join pb.accounts a on a.id = r.account_id
+    where a.id = p_account and a.deleted_at is null and r.credited_micros > r.debited_micros order by r.id
+  loop
+    amount_micros := w.credited_micros - w.debited_micros;
+    if w.held_micros > 0 then
+      return query select 'searches_in_flight', w.held_micros, null::uuid;
+      return;
+    end if;
+    select j.outcome, j.adjustment_id into outcome, adjustment_id
+    from pb.operator_adjust(p_operator, p_reason, 'breakage', 'deletion of ' || w.id, w.id, amount_micros) j;
+    if outcome <> 'booked' then
+      return next;
+      return;
+    end if;
+  end loop;
 end
 $$;
 

@@ -1715,7 +1715,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.delete_account(p_account uuid, may_forfeit boolean) RETURNS TABLE(outcome text, balance_micros bigint)
+CREATE FUNCTION pb.delete_account(p_account uuid) RETURNS TABLE(outcome text, balance_micros bigint)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1732,7 +1732,7 @@ begin
   perform pb.lock_wallets(own_wallets);
   select coalesce(sum(w.credited_micros - w.debited_micros), 0)::bigint into balance_micros
   from pb.wallets w where w.id = any (own_wallets);
-  if balance_micros > 0 and not may_forfeit then
+  if balance_micros > 0 then
     outcome := 'money_left';
     return next;
     return;
@@ -2626,6 +2626,35 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.forfeit_balances(p_operator text, p_reason text, p_account uuid) RETURNS TABLE(outcome text, amount_micros bigint, adjustment_id uuid)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  w pb.wallets;
+begin
+  -- Before the wallets, as in pb.operator_adjust.
+  perform from pb.approval_limit for update;
+  perform pb.lock_wallets(array(select r.id from pb.wallets r where r.account_id = p_account));
+  for w in
+    select r.* from pb.wallets r join pb.accounts a on a.id = r.account_id
+    where a.id = p_account and a.deleted_at is null and r.credited_micros > r.debited_micros order by r.id
+  loop
+    amount_micros := w.credited_micros - w.debited_micros;
+    if w.held_micros > 0 then
+      return query select 'searches_in_flight', w.held_micros, null::uuid;
+      return;
+    end if;
+    select j.outcome, j.adjustment_id into outcome, adjustment_id
+    from pb.operator_adjust(p_operator, p_reason, 'breakage', 'deletion of ' || w.id, w.id, amount_micros) j;
+    if outcome <> 'booked' then
+      return next;
+      return;
+    end if;
+  end loop;
+end
+$$;
+
 CREATE FUNCTION pb.forget_app(p_session bytea, p_wallet uuid, p_key uuid) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3498,12 +3527,18 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.operator_delete_account(p_operator text, p_reason text, p_account uuid, may_forfeit boolean) RETURNS TABLE(outcome text, balance_micros bigint)
+CREATE FUNCTION pb.operator_delete_account(p_operator text, p_reason text, p_account uuid, may_forfeit boolean) RETURNS TABLE(outcome text, balance_micros bigint, adjustment_id uuid)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-  select d.outcome, d.balance_micros into outcome, balance_micros from pb.delete_account(p_account, may_forfeit) d;
+  if may_forfeit then
+    select f.outcome, f.amount_micros, f.adjustment_id into outcome, balance_micros, adjustment_id
+    from pb.forfeit_balances(p_operator, p_reason, p_account) f;
+  end if;
+  if outcome is null then
+    select d.outcome, d.balance_micros into outcome, balance_micros from pb.delete_account(p_account) d;
+  end if;
   if outcome <> 'not_found' then
     perform pb.record_operator_act(
       p_operator, p_reason, 'account.delete', p_account::text, p_outcome => outcome, p_account => p_account,
@@ -7550,7 +7585,7 @@ REVOKE ALL ON FUNCTION pb.debit_reversal(p_reversal text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.decide_hold(i record, claimed bytea, held bigint, spending pb.spending[], numbers integer[], run_max bigint, OUT outcome text, OUT owed_micros bigint, OUT limit_micros bigint, OUT spent_micros bigint, OUT resets_at timestamp with time zone, OUT answer bytea, OUT budgets jsonb) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.delete_account(p_account uuid, may_forfeit boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.delete_account(p_account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.delete_apps(p_keys uuid[], p_reason text) FROM PUBLIC;
 
@@ -7717,6 +7752,8 @@ REVOKE ALL ON FUNCTION pb.finish_sign_in_email(p_email uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.finish_sign_in_email(p_email uuid) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.forbid_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.forfeit_balances(p_operator text, p_reason text, p_account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.forget_app(p_session bytea, p_wallet uuid, p_key uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.forget_app(p_session bytea, p_wallet uuid, p_key uuid) TO pennyblack_people;

@@ -103,21 +103,36 @@ export function signUp(
 
 export type AccountDeletion =
   | { outcome: "deleted" | "not_found" }
-  /** Nothing was deleted: refund the balance first, or allow it to be forfeited. */
-  | { outcome: "money_left"; balance: Micros };
+  /** Nothing was deleted: pay the balance out first, or allow it to be forfeited. */
+  | { outcome: "money_left"; balance: Micros }
+  /** Nothing was deleted: this amount is on hold. */
+  | { outcome: "searches_in_flight"; balance: Micros }
+  /** Nothing was deleted: a second operator must approve that the balance is forfeited. */
+  | { outcome: "requested"; balance: Micros; adjustmentId: string };
 
-/** Deletes an account permanently, and records it. Its ledger is kept. */
+/** Deletes an account permanently, and records it. Its ledger is kept. A balance is booked as forfeited, if that is allowed. */
 export async function deleteAccount(
   db: Queryable,
   act: Act,
   accountId: string,
   allowForfeit: boolean,
 ): Promise<AccountDeletion> {
-  const { rows } = await db.query<{ outcome: AccountDeletion["outcome"]; balance_micros: Micros }>(
-    "select * from pb.operator_delete_account($1, $2, $3, $4)",
+  const { rows } = await db.query<{ outcome: string; balance: Micros; adjustmentId: string }>(
+    `select outcome, balance_micros as balance, adjustment_id as "adjustmentId"
+     from pb.operator_delete_account($1, $2, $3, $4)`,
     [act.operator, act.reason, accountId, allowForfeit],
   );
-  const row = rows[0];
-  if (row?.outcome === "money_left") return { outcome: "money_left", balance: row.balance_micros };
-  return { outcome: row?.outcome ?? "not_found" };
+  const { outcome = "not_found", balance = 0n, adjustmentId = "" } = rows[0] ?? {};
+  switch (outcome) {
+    case "deleted":
+    case "not_found":
+      return { outcome };
+    case "money_left":
+    case "searches_in_flight":
+      return { outcome, balance };
+    case "requested":
+      return { outcome, balance, adjustmentId };
+    default:
+      throw new Error(`unexpected outcome of a deletion: ${outcome}`);
+  }
 }

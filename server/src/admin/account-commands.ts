@@ -50,7 +50,8 @@ export const accountCommands: Record<string, Command> = {
   delete: {
     role: "owner",
     changes: true,
-    summary: "Delete an account permanently: revokes its keys, erases personal data and keeps the ledger entries.",
+    summary:
+      "Delete an account permanently: revokes its keys, erases personal data and keeps the ledger entries. --forfeit books a remaining balance as forfeited.",
     required: ["--account <id>"],
     options: ["--forfeit"],
     run: remove,
@@ -106,7 +107,8 @@ function toRows({ id, name, deletedAt, owners, wallets }: AccountView): string[]
   return wallets.map((wallet) => [
     ...start,
     wallet.id + (wallet.isSuspended ? " (suspended)" : ""),
-    formatUsd(wallet.balance),
+    // A deleted account has one only if a dispute was won later, until an operator pays it out.
+    deletedAt && wallet.balance === 0n ? "-" : formatUsd(wallet.balance),
   ]);
 }
 
@@ -138,11 +140,18 @@ async function remove({ values, pool, print, act }: CommandContext): Promise<voi
   const accountId = readId(values, "account");
   const deletion = await deleteAccount(pool, act, accountId, values["forfeit"] === true);
   if (deletion.outcome === "not_found") throw new CommandFailed(`No active account has the id ${accountId}.`);
-  if (deletion.outcome === "money_left") {
+  if (deletion.outcome === "money_left")
     throw new CommandFailed(
-      `The account has ${formatUsd(deletion.balance)} USD left. Nothing was deleted. Refund it first, or add --forfeit.`,
+      `The account has ${formatUsd(deletion.balance)} USD left. Nothing was deleted. Pay it out first, or add --forfeit.`,
     );
-  }
+  if (deletion.outcome === "searches_in_flight")
+    throw new CommandFailed(
+      `Searches in flight hold ${formatUsd(deletion.balance)} USD. Nothing was deleted. Suspend the wallets, wait a minute, and try again.`,
+    );
+  if (deletion.outcome === "requested")
+    throw new CommandFailed(
+      `Forfeiting ${formatUsd(deletion.balance)} USD needs approval. Nothing was deleted. ${describeApproval(deletion.adjustmentId)}\nThen delete the account.`,
+    );
   print("Deleted. Its keys are revoked and its personal data is erased; the ledger entries are kept.");
 }
 

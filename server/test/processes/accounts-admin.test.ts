@@ -74,7 +74,10 @@ test("an account is created with its owner and one trial, then listed, joined an
   const rejected = await fail("account", "delete", "--account", accountId);
   assert.match(rejected.stderr, /0\.50 USD left\. Nothing was deleted/);
   assert.match(await succeed("account", "delete", "--account", accountId, "--forfeit"), /^Deleted\./);
-  assert.match(await succeed("account", "list"), new RegExp(`${accountId} +- +deleted +-`));
+  assert.match(
+    await succeed("account", "list"),
+    new RegExp(`${accountId} +- +deleted +- +${walletId} \\(suspended\\) +-`),
+  );
   assert.match(await succeed("reconcile"), /Clean at/);
 });
 

@@ -15,7 +15,7 @@ import {
 } from "../../src/accounts/accounts.ts";
 import { createKeys } from "../../src/keys/keys.ts";
 import { createSecrets, type Secrets } from "../../src/lib/secrets.ts";
-import { captureBatch, holdBatch } from "../../src/wallet/statements.ts";
+import { captureBatch, holdBatch, releaseBatch } from "../../src/wallet/statements.ts";
 import { findWalletAccount, readWallet, setTrialTerms } from "../../src/wallet/wallet.ts";
 import { assertBooksBalance, createDatabase } from "../fixture.ts";
 import { countBy } from "../support/assertions/count-by.ts";
@@ -192,6 +192,13 @@ test("deleting an account requires confirmation while it has a balance, keeps th
     outcome: "money_left",
     balance: 490_000n,
   });
+  const pending = { ...hold, searchId: randomUUIDv7() };
+  await holdBatch(db.ledger, [pending]);
+  assert.deepEqual(await deleteAccount(db.owner, { operator: "test", reason: "a test" }, accountId, true), {
+    outcome: "searches_in_flight",
+    balance: 10_000n,
+  });
+  await releaseBatch(db.ledger, [pending]);
   assert.equal((await listMembers(db.owner, accountId)).length, 2, "nothing was deleted");
   assert.deepEqual(await deleteAccount(db.owner, { operator: "test", reason: "a test" }, accountId, true), {
     outcome: "deleted",
@@ -208,8 +215,8 @@ test("deleting an account requires confirmation while it has a balance, keeps th
   );
   assert.deepEqual(keys, [{ revoked_reason: "account_deleted", name: "", allowed_ips: null }]);
   const { rows: transfers } = await db.owner.query("select from pb.transfers where wallet_id = $1", [walletId]);
-  assert.equal(transfers.length, 2, "the trial and the search");
-  assert.equal((await readWallet(db.owner, walletId))?.balance, 490_000n);
+  assert.equal(transfers.length, 3, "the trial, the search and the balance that was forfeited");
+  assert.equal((await readWallet(db.owner, walletId))?.balance, 0n);
   await assertBooksBalance(db);
   for (const text of ["zoe", "xi.private", "192.0.2.7"]) assert.deepEqual(await tablesContaining(text), [], text);
   assert.deepEqual(await tablesContaining("yan.private"), ["people"], "a member of another account is kept");

@@ -1,3 +1,4 @@
+import { deleteAccount } from "../../../src/accounts/accounts.ts";
 import type { Pool } from "../../../src/db/pool.ts";
 import { requestAdjustment } from "../../../src/wallet/accounting/adjustments.ts";
 import { creditManually } from "../../../src/wallet/manual-credit.ts";
@@ -42,6 +43,9 @@ async function seedRecoveredDebt(owner: Pool): Promise<void> {
 /** A payment before the deletion, and one after it, which is not credited. */
 async function seedDeletedAccount(owner: Pool): Promise<void> {
   const { walletId } = await seedWallet(owner, { credit: amount });
-  await owner.query("select pb.delete_account((select account_id from pb.wallets where id = $1), true)", [walletId]);
+  const { rows } = await owner.query<{ account_id: string }>("select account_id from pb.wallets where id = $1", [
+    walletId,
+  ]);
+  await deleteAccount(owner, act, rows[0]?.account_id ?? "", true);
   await creditManually(owner, { ...act, kind: "payment", reference: `pi_late_${walletId}`, walletId, amount });
 }
