@@ -43,7 +43,7 @@ app.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, b
 app.post("/v1/search", async (request, reply) => {
   const input = parseSearch(request.body as Buffer, []);
   const options = { signal: new AbortController().signal, deadlineMs: 10_000 };
-  const answer = await caller.callProvider(upstream, input, options);
+  const answer = await caller.callProvider(upstream.keys[0].provider, input, options);
   if (!answer.ok) throw new Error(answer.reason);
   const ranked = ranking.rank({ ...input, results: cleanResults(answer.hits) });
   const results = ranked.results.map((result) => result.toPlain());

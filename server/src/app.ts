@@ -28,7 +28,7 @@ import { createManagementGuard } from "./keys/management-guard.ts";
 import { createKeyUseRecorder } from "./keys/record-key-uses.ts";
 import { openLenses } from "./lenses/lenses.ts";
 import { createCaller } from "./providers/call-provider.ts";
-import type { Provider } from "./providers/provider.ts";
+import type { Upstream } from "./providers/provider.ts";
 import { createRanking } from "./ranking/ranking.ts";
 import { createSearchPayments } from "./search/pay-for-search.ts";
 import { createSearchRunner } from "./search/run-search.ts";
@@ -41,7 +41,7 @@ export interface App {
   /** Why this server must not use the database, or undefined if it may. */
   checkDatabase(): Promise<string | undefined>;
   /** Reloads the ranking rules and the upstreams. If any of them has faults, logs them and keeps everything as it was. */
-  reload(readUpstreams?: () => readonly Provider[]): void;
+  reload(readUpstreams?: () => readonly Upstream[]): void;
   /** From now on every response closes its connection and /readyz fails. */
   startDraining(): void;
   /** From now on new requests are rejected. */

@@ -6,7 +6,7 @@ import { formatTable } from "../lib/format-table.ts";
 import { formatUsd } from "../lib/money.ts";
 import { createCaller } from "../providers/call-provider.ts";
 import { createRedactor, makeFixture, nameFixture } from "../providers/make-fixture.ts";
-import type { Adapter, Provider, UpstreamAnswer, UpstreamReply } from "../providers/provider.ts";
+import type { Adapter, Provider, UpstreamAnswer, UpstreamKey, UpstreamReply } from "../providers/provider.ts";
 import { adapters } from "../providers/providers.ts";
 import { parseOptions, print, printError, UsageError } from "./command.ts";
 
@@ -18,7 +18,8 @@ const usage = `Usage: npm run providers -- <command>
   list
       List all providers with their limits, costs and whether they are configured.
   probe NAME [--query "WORDS"] [--save [--into FOLDER]]
-      Run one live search, which the provider may bill. --save writes the response as a fixture, without key and cookies.`;
+      Run one live search with each key, which the provider may bill. --save writes the first response as a fixture,
+      without key and cookies.`;
 
 const options = {
   query: { type: "string", default: "postgresql advisory lock" },
@@ -86,24 +87,31 @@ async function probe(
   const adapter = adapters.find((each) => each.name === name);
   if (!adapter)
     return printError(`Unknown provider "${name}". Providers: ${adapters.map((each) => each.name).join(", ")}.`, 2);
-  const provider = readConfig(adapters, ["upstreams"]).upstreams.find((each) => each.name === name);
-  if (!provider) return printError(`${name} is not configured. Set ${upstreamVariables(adapter)[0]}.`, 1);
+  const upstream = readConfig(adapters, ["upstreams"]).upstreams.find((each) => each.name === name);
+  if (!upstream) return printError(`${name} is not configured. Set ${upstreamVariables(adapter)[0]}.`, 1);
 
+  let exitCode = 0;
+  for (const [index, key] of upstream.keys.entries()) {
+    const { provider, call, answer, replies } = await searchOnce(key, query);
+    if (upstream.keys.length > 1) print(`Key ${key.label}:`);
+    print(describeAnswer(answer, replies, createRedactor(call)));
+    if (!answer.ok) exitCode = 1;
+    const [reply] = replies;
+    if (!save || !reply || index > 0) continue;
+    const folder = into ?? fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
+    saveFixture(folder, answer, makeFixture({ provider, call, recordedAt: new Date() }, reply));
+  }
+  return exitCode;
+}
+
+async function searchOnce({ provider }: UpstreamKey, query: string) {
   const search = { query, n: 10 };
   const replies: UpstreamReply[] = [];
   const caller = createCaller({ connectMs: 5_000, headersMs: 20_000, bodyMs: 5_000 }, (reply) => replies.push(reply));
   const signal = new AbortController().signal;
   const answer = await caller.callProvider(provider, search, { signal, deadlineMs: 30_000 });
   await caller.close();
-
-  const call = provider.request(search, 1);
-  print(describeAnswer(answer, replies, createRedactor(call)));
-  const [first] = replies;
-  if (save && first) {
-    const folder = into ?? fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
-    saveFixture(folder, answer, makeFixture({ provider, call, recordedAt: new Date() }, first));
-  }
-  return answer.ok ? 0 : 1;
+  return { provider, call: provider.request(search, 1), answer, replies };
 }
 
 function describeAnswer(

@@ -1,20 +1,20 @@
 import { ConfigFaults } from "../config/config.ts";
 import type { LensFolder } from "../lenses/lenses.ts";
-import type { Provider } from "../providers/provider.ts";
+import type { Upstream } from "../providers/provider.ts";
 import type { Router } from "../search/routing.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
 /** If any of them has faults, logs them and keeps everything as it was. */
 export function reload(
-  readUpstreams: () => readonly Provider[],
+  readUpstreams: () => readonly Upstream[],
   { lenses, router, metrics, log }: { lenses: LensFolder; router: Router; metrics: Metrics; log: Log },
 ): void {
   let faults: readonly string[];
   try {
-    const providers = readUpstreams();
+    const upstreams = readUpstreams();
     faults = lenses.reload();
-    if (faults.length === 0) router.replaceProviders(providers);
+    if (faults.length === 0) router.replaceUpstreams(upstreams);
   } catch (error) {
     if (!(error instanceof ConfigFaults)) throw error;
     ({ faults } = error);

@@ -120,7 +120,7 @@ interface RouterAppDependencies extends Pick<SearchAppDependencies, "config" | "
 
 export function openRouter({ config, log, metrics, tally, callProvider }: RouterAppDependencies): Router {
   const router = createRouter({
-    providers: config.upstreams,
+    upstreams: config.upstreams,
     callProvider,
     onCall(answer, isOpen) {
       recordCall({ metrics, log }, answer);

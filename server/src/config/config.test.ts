@@ -168,6 +168,32 @@ test("an upstream is enabled by its key, or by its URL if it has no default URL"
   assert.deepEqual(namesOf({ ...both, PENNYBLACK_UPSTREAMS: "brave" }), ["brave"]);
 });
 
+test("an upstream of a vendor can have several keys, of which at most eight characters are shown", () => {
+  const keysOf = (settings: Record<string, string>) =>
+    readConfig(adapters, ["upstreams"], settings).upstreams.flatMap(({ keys }) =>
+      keys.map(({ label, provider }) => [label, JSON.stringify(provider.request({ query: "cats", n: 1 }, 1))] as const),
+    );
+  const [first, second] = ["BSAfirst-key-of-brave-1234", "short-key"];
+  const keys = keysOf({ PENNYBLACK_BRAVE_KEY: ` ${first}, ${second}` });
+  assert.deepEqual(
+    keys.map(([label]) => label),
+    ["BSAf...1234", "..."],
+  );
+  assert.ok(keys[0]?.[1].includes(first) && !keys[0][1].includes(second) && keys[1]?.[1].includes(`"${second}"`));
+  for (const [value, rule] of [
+    [`${first},`, "has an empty key in its list"],
+    [`${first},${first}`, "names a key twice"],
+    [`${first},cl\u00e9`, "must be printable ASCII"],
+  ] as const)
+    assert.deepEqual(faultsOf({ ...minimal, PENNYBLACK_BRAVE_KEY: value }), [`PENNYBLACK_BRAVE_KEY ${rule}`]);
+  // The password of an index can contain a comma, and no part of it is shown.
+  const index = { PENNYBLACK_OPENSEARCH_URL: "http://search:9200/index", PENNYBLACK_OPENSEARCH_KEY: "admin:a,b" };
+  assert.deepEqual(
+    keysOf(index).map(([label]) => label),
+    [undefined],
+  );
+});
+
 test("rejects an order with unconfigured or repeated providers, and settings without effect", () => {
   const faultsWith = (settings: Record<string, string>) => faultsOf({ ...minimal, ...settings });
   const rule = "PENNYBLACK_UPSTREAMS must list configured providers (brave), each once";

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
-import type { Adapter, FieldNames, Provider } from "../providers/provider.ts";
+import type { Micros } from "../lib/money.ts";
+import type { Adapter, FieldNames, Upstream, UpstreamKey } from "../providers/provider.ts";
 import { ConfigFaults, Fault, httpUrl, type Parse } from "./parse-setting.ts";
 
 const upstreamFile = "PENNYBLACK_UPSTREAM_FILE";
@@ -10,16 +11,16 @@ export function upstreams(
   orderOfProcess: string | undefined,
   ofProcess: NodeJS.ProcessEnv,
   adapters: readonly Adapter[],
-): Provider[] {
+): Upstream[] {
   const inFile = readUpstreamFile(ofProcess[upstreamFile]?.trim(), adapters);
   const environment = { ...ofProcess, ...inFile };
   const order = inFile[upstreamOrder]?.trim() || orderOfProcess;
   const faults: string[] = [];
-  const enabled = new Map<string, Provider>();
+  const enabled = new Map<string, Upstream>();
   for (const adapter of adapters) {
     try {
-      const provider = readUpstream(adapter, environment);
-      if (provider) enabled.set(adapter.name, provider);
+      const upstream = readUpstream(adapter, environment);
+      if (upstream) enabled.set(adapter.name, upstream);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       faults.push(error.message);
@@ -32,7 +33,11 @@ export function upstreams(
   }
   if (faults.length > 0) throw new ConfigFaults(faults);
   if (names) return names.flatMap((name) => enabled.get(name) ?? []);
-  return [...enabled.values()].toSorted((a, b) => Number(a.costMicros(10) - b.costMicros(10)));
+  return [...enabled.values()].toSorted((a, b) => Number(costOf(a) - costOf(b)));
+}
+
+function costOf({ keys: [{ provider }] }: Upstream): Micros {
+  return provider.costMicros(10);
 }
 
 /** Settings in a file can change while the server runs, unlike its environment. */
@@ -55,7 +60,7 @@ function readUpstreamFile(file: string | undefined, adapters: readonly Adapter[]
 }
 
 /** Undefined if the provider is not configured. */
-function readUpstream(adapter: Adapter, environment: NodeJS.ProcessEnv): Provider | undefined {
+function readUpstream(adapter: Adapter, environment: NodeJS.ProcessEnv): Upstream | undefined {
   const { name, defaultUrl, defaultFields } = adapter;
   const [enabledBy = "", ...others] = upstreamVariables(adapter);
   const readPart = (part: string): string | undefined => environment[upstreamVariable(name, part)]?.trim() || undefined;
@@ -64,8 +69,6 @@ function readUpstream(adapter: Adapter, environment: NodeJS.ProcessEnv): Provide
     if (unused !== undefined) throw new Fault(`${unused} has no effect without ${enabledBy}`);
     return undefined;
   }
-  const key = readPart("KEY") ?? "";
-  if (!/^[\x20-\x7e]*$/.test(key)) throw new Fault(`${upstreamVariable(name, "KEY")} must be printable ASCII`);
   const parsePart = <Value>(part: string, parse: Parse<Value>, byDefault: Value | undefined): Value | undefined => {
     const text = readPart(part);
     try {
@@ -74,8 +77,38 @@ function readUpstream(adapter: Adapter, environment: NodeJS.ProcessEnv): Provide
       throw error instanceof Fault ? new Fault(`${upstreamVariable(name, part)} ${error.message}`) : error;
     }
   };
+  const isPool = adapter.key === "required";
+  const keys = parsePart("KEY", isPool ? keyPool : (text) => [printable(text)], [""]) ?? [];
   const fields = parsePart("FIELDS", fieldNames, defaultFields) ?? { title: "title", url: "url", snippet: "snippet" };
-  return adapter.create({ url: defaultUrl ?? parsePart("URL", httpUrl, undefined) ?? "", key, fields });
+  const url = defaultUrl ?? parsePart("URL", httpUrl, undefined) ?? "";
+  const [first, ...rest] = keys.map((key): UpstreamKey => {
+    const provider = adapter.create({ url, key, fields });
+    return { label: isPool ? labelOf(key) : undefined, provider };
+  });
+  return first && { name, keys: [first, ...rest] };
+}
+
+/** Keys of one account or of several. */
+function keyPool(text: string): string[] {
+  const keys = printable(text)
+    .split(",")
+    .map((key) => key.trim());
+  if (keys.includes("")) throw new Fault("has an empty key in its list");
+  if (new Set(keys).size < keys.length) throw new Fault("names a key twice");
+  return keys;
+}
+
+function printable(text: string): string {
+  if (!/^[\x20-\x7e]*$/.test(text)) throw new Fault("must be printable ASCII");
+  return text;
+}
+
+const shownCharacters = 4;
+
+/** For operators. It does not reveal most of a short key. */
+function labelOf(key: string): string {
+  if (key.length < 4 * shownCharacters) return "...";
+  return `${key.slice(0, shownCharacters)}...${key.slice(-shownCharacters)}`;
 }
 
 function fieldNames(text: string): FieldNames {

@@ -73,6 +73,20 @@ export interface Provider {
   response(reply: UpstreamReply): ParsedReply;
 }
 
+/** A provider as the operator configured it. */
+export interface Upstream {
+  name: string;
+  /** In the order in which they are tried. */
+  keys: readonly [UpstreamKey, ...UpstreamKey[]];
+}
+
+export interface UpstreamKey {
+  /** The first and last four characters, for operators. Undefined if it is not the key of an account with a vendor. */
+  label: string | undefined;
+  /** Sends this key. In everything else it is the same as those of the other keys. */
+  provider: Provider;
+}
+
 /**
  * The export of a provider's file: its name and the settings that enable it. For `brave` this is PENNYBLACK_BRAVE_KEY, for
  * `searxng` PENNYBLACK_SEARXNG_URL.
@@ -120,6 +134,8 @@ export interface UpstreamFailure {
   retryAfterSeconds?: number | undefined;
   /** For a timeout: `deadlineMs` of the call passed, not a shorter limit of our own such as that for connecting. */
   isDeadline?: boolean;
+  /** No call was sent: this is the failure of an earlier one, and `retryAfterSeconds` the time until the next. */
+  isBlocked?: boolean;
   tookMs: number;
 }
 

@@ -5,19 +5,21 @@ import { searxngAt } from "../../test/support/upstreams/searxng-at.ts";
 import { NoResponse } from "../http/no-response.ts";
 import { Problem } from "../problems/problems.ts";
 import { createCaller } from "../providers/call-provider.ts";
-import { createFindHits } from "./find-hits.ts";
+import type { UpstreamFailure } from "../providers/provider.ts";
+import { createFindHits, type Upstreams } from "./find-hits.ts";
 
 const upstream = await startHostileUpstream();
 const provider = searxngAt(upstream.url);
 const caller = createCaller({ connectMs: 2_000, headersMs: 9_000, bodyMs: 5_000 });
 const { signal } = new AbortController();
 const calls = { recordSent: () => undefined, recordAnswer: () => undefined };
-const findHits = createFindHits({
+const upstreams: Upstreams = {
   live: async (search, options) => ({ answer: await caller.callProvider(provider, search, options), queried: 1 }),
   test: async () => assert.fail("a live search queried the test upstream"),
   requestedProblem: () => assert.fail("only test keys can request a problem"),
   testQueryWords: [],
-});
+};
+const findHits = createFindHits(upstreams);
 
 after(async () => {
   await caller.close();
@@ -53,6 +55,27 @@ test("a timeout by the caller's own deadline is not retryable", async () => {
       return true;
     },
   );
+});
+
+test("a search that was not sent states that, with the failure that opened the circuit", async () => {
+  const findBlocked = async (failure: Partial<UpstreamFailure>, waitSeconds?: number): Promise<Problem> => {
+    const answer = { ok: false, provider: "brave", reason: "timeout", isBlocked: true, tookMs: 0, ...failure } as const;
+    const find = createFindHits({ ...upstreams, live: async () => ({ answer, queried: 0 }) });
+    const options = { calls, signal, deadlineMs: 80, waitSeconds };
+    return find("live", { query: "cats", n: 10 }, options).then(
+      () => assert.fail("it has no hits"),
+      (error: unknown) => (error instanceof Problem ? error : assert.fail()),
+    );
+  };
+  const timeout = await findBlocked({ retryAfterSeconds: 4, isDeadline: false }, 1);
+  const advice = "Retry in 4 s; do not answer from memory.";
+  assert.equal(timeout.detail, `The search provider is failing and was not called. You were not charged. ${advice}`);
+  assert.deepEqual([timeout.code, timeout.status, timeout.retryAfterSeconds], ["upstream_timeout", 504, 4]);
+  assert.deepEqual([timeout.members["deadline_set_by"], timeout.headers["search-upstreams"]], ["server", "0"]);
+  assert.equal(String(timeout.cause), "Error: brave: timeout, circuit open, not called");
+  const empty = await findBlocked({ reason: "account_empty", upstreamStatus: 402, retryAfterSeconds: 200 });
+  assert.deepEqual([empty.code, empty.status, empty.retryable], ["upstream_error", 502, false]);
+  assert.match(empty.detail, /was not called\. You were not charged\. A retry will fail too;/);
 });
 
 test("returns the hits, the provider and the number of upstreams queried", async () => {

@@ -3,7 +3,7 @@ import { NoResponse } from "../http/no-response.ts";
 import type { KeyMode } from "../keys/keys.ts";
 import { suggest } from "../lib/suggest.ts";
 import { exampleProblem, isProblemCode, Problem, problemCodes } from "../problems/problems.ts";
-import type { Hit, QueryUpstream } from "../providers/provider.ts";
+import type { Hit, QueryUpstream, UpstreamFailure } from "../providers/provider.ts";
 import { forwardFailure } from "./forward-failure.ts";
 import type { SearchInput } from "./parse-search.ts";
 import type { Routed, RouteOptions, Router } from "./routing.ts";
@@ -53,7 +53,8 @@ function hitsOrProblem({ answer, queried }: Routed, waitSeconds: number | undefi
   const callersSeconds = answer.isDeadline ? waitSeconds : undefined;
   throw new Problem(code, {
     ...rest,
-    ...(code === "upstream_error" && { detail: describeError(rest.retryAfterSeconds) }),
+    ...(code === "upstream_error" && { detail: describeFailure("returned an error", rest.retryAfterSeconds) }),
+    ...(answer.isBlocked && { detail: describeFailure("is failing and was not called", rest.retryAfterSeconds) }),
     // The caller has stopped waiting. Each retry with the same deadline would cost another unpaid upstream call.
     ...(callersSeconds !== undefined && { detail: describeCallersDeadline(callersSeconds), retryable: false }),
     members: {
@@ -61,18 +62,22 @@ function hitsOrProblem({ answer, queried }: Routed, waitSeconds: number | undefi
       ...(code === "upstream_timeout" && { deadline_set_by: callersSeconds === undefined ? "server" : "caller" }),
     },
     headers: { "proxy-status": proxyStatus(code, upstreamStatus), "search-upstreams": String(queried) },
-    cause: new Error(`${answer.provider}: ${answer.reason} after ${Math.round(answer.tookMs)} ms`),
+    cause: new Error(describeCause(answer)),
   });
 }
 
-function describeError(retryAfterSeconds: number | undefined): string {
+function describeFailure(failure: string, retryAfterSeconds: number | undefined): string {
   const advice = retryAfterSeconds === undefined ? "A retry will fail too" : `Retry in ${retryAfterSeconds} s`;
-  return `The search provider returned an error. You were not charged. ${advice}; do not answer from memory.`;
+  return `The search provider ${failure}. You were not charged. ${advice}; do not answer from memory.`;
 }
 
 function describeCallersDeadline(seconds: number): string {
   const deadline = `${seconds} second${seconds === 1 ? "" : "s"}`;
   return `The search did not finish within ${deadline}, the deadline you set with \`Prefer: wait=${seconds}\`. You were not charged. Retry with a longer wait or without \`Prefer\`; do not answer from memory.`;
+}
+
+function describeCause({ provider, reason, isBlocked, tookMs }: UpstreamFailure): string {
+  return `${provider}: ${reason}${isBlocked ? ", circuit open, not called" : ` after ${Math.round(tookMs)} ms`}`;
 }
 
 const proxyErrors = {

@@ -91,3 +91,10 @@ test("forwards the upstream's Retry-After for 429 and 503, limited to 1 to 120 s
   assert.equal(forwardStatus(500, 60).retryAfterSeconds, 2);
   assert.equal(forwardStatus(404, 60).retryAfterSeconds, undefined);
 });
+
+test("a blocked search may be retried when the next call is sent, whatever the status was", () => {
+  const blocked = { isBlocked: true, retryAfterSeconds: 4 };
+  assert.equal(forwardFailure(failed("timeout", blocked)).retryAfterSeconds, 4);
+  assert.equal(forwardFailure(failed("status", { ...blocked, upstreamStatus: 500 })).retryAfterSeconds, 4);
+  assert.equal(forwardFailure(failed("account_empty", blocked)).retryAfterSeconds, undefined);
+});

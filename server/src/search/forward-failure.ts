@@ -18,7 +18,7 @@ export function forwardFailure(failure: UpstreamFailure): ForwardedFailure {
     status,
     upstreamStatus: failure.upstreamStatus,
     retryable,
-    retryAfterSeconds: retryable ? retryAfter(status, failure.retryAfterSeconds) : undefined,
+    retryAfterSeconds: retryable ? retryAfter(status, failure) : undefined,
   };
 }
 
@@ -54,7 +54,7 @@ function isForwardable(status: number | undefined): status is number {
   return status !== undefined && status >= 400 && status <= 599 && !neverForwarded.has(status);
 }
 
-function retryAfter(status: number, requestedSeconds: number | undefined): number {
-  const isForwarded = (status === 429 || status === 503) && requestedSeconds !== undefined;
-  return isForwarded ? Math.min(Math.max(requestedSeconds, 1), 120) : 2;
+function retryAfter(status: number, { isBlocked = false, retryAfterSeconds: seconds }: UpstreamFailure): number {
+  const isForwarded = (status === 429 || status === 503 || isBlocked) && seconds !== undefined;
+  return isForwarded ? Math.min(Math.max(seconds, 1), 120) : 2;
 }

@@ -5,7 +5,9 @@ import type {
   Hit,
   Provider,
   QueryOptions,
+  Upstream,
   UpstreamAnswer,
+  UpstreamFailure,
   UpstreamSearch,
 } from "../providers/provider.ts";
 import { metricTable } from "../telemetry/metric-table.ts";
@@ -13,24 +15,27 @@ import { createRouter } from "./routing.ts";
 
 // With fake upstreams. test/stories has tests with real ones.
 
-type Play = Hit[] | FailureReason | ((options: QueryOptions) => Promise<Hit[] | FailureReason>);
+type Result = Hit[] | FailureReason | Omit<UpstreamFailure, "ok" | "provider">;
+type Play = Result | ((options: QueryOptions) => Promise<Result>);
 
 const hit: Hit = { title: "A title", url: "https://example.org/", snippet: "" };
 const { signal } = new AbortController();
 
+/** Upstreams by name, such as "a", or their keys, such as "a 1" and "a 2". */
 function route(plays: Record<string, Play>, capabilities: Record<string, Partial<Provider>> = {}) {
   const calls: string[] = [];
   const requests: { search: UpstreamSearch; options: QueryOptions }[] = [];
   const spent: bigint[] = [];
   const router = createRouter({
-    providers: Object.keys(plays).map((name) => provider(name, capabilities[name])),
-    async callProvider({ name }, search, options): Promise<UpstreamAnswer> {
-      calls.push(name);
+    upstreams: upstreamsNamed(Object.keys(plays), capabilities),
+    async callProvider({ name, documentation: key }, search, options): Promise<UpstreamAnswer> {
+      calls.push(key);
       requests.push({ search, options });
-      if (plays[name] !== "unreachable") options.onSent?.();
-      const play = plays[name];
+      if (plays[key] !== "unreachable") options.onSent?.();
+      const play = plays[key];
       const result = typeof play === "function" ? await play(options) : play;
       if (Array.isArray(result)) return { ok: true, provider: name, hits: result, tookMs: 1 };
+      if (typeof result === "object") return { ...result, ok: false, provider: name };
       return { ok: false, provider: name, reason: result ?? "status", tookMs: 1 };
     },
     onCall: () => undefined,
@@ -39,15 +44,24 @@ function route(plays: Record<string, Play>, capabilities: Record<string, Partial
     recordSent: (_provider: string, cost: bigint) => void spent.push(cost),
     recordAnswer: () => undefined,
   };
-  const search = (n = 10, query = "cats", deadlineMs = 1_000) =>
-    router.query({ query, n }, { signal, deadlineMs, calls: recorder });
+  const search = (n = 10, query = "cats", deadlineMs = 1_000, startAttempt?: QueryOptions["startAttempt"]) =>
+    router.query({ query, n }, { signal, deadlineMs, calls: recorder, startAttempt });
   return { router, search, calls, requests, spent, plays };
 }
 
-function provider(name: string, capabilities: Partial<Provider> = {}): Provider {
+function upstreamsNamed(keys: readonly string[], capabilities: Record<string, Partial<Provider>> = {}): Upstream[] {
+  const byUpstream = Map.groupBy(keys, (key) => key.split(" ")[0] ?? key);
+  return [...byUpstream].map(([name, own]) => {
+    const [first, ...rest] = own.map((key) => ({ label: key, provider: provider(name, key, capabilities[name]) }));
+    return { name, keys: [first ?? assert.fail(), ...rest] };
+  });
+}
+
+/** Its documentation names the key. */
+function provider(name: string, key: string, capabilities: Partial<Provider> = {}): Provider {
   return {
     name,
-    documentation: "https://example.org/docs",
+    documentation: key,
     queryLimit: { characters: 2_048 },
     resultsPerPage: 20,
     maxPages: 1,
@@ -123,7 +137,7 @@ test("queries no further upstream after the deadline", async (t) => {
 });
 
 test("queries an upstream with an open circuit last", async () => {
-  const { search, calls, plays } = route({ a: "credential", b: [hit] });
+  const { search, calls, plays } = route({ a: "throttled", b: [hit] });
   await search();
   await search();
   assert.deepEqual(calls, ["a", "b", "b"]);
@@ -134,12 +148,125 @@ test("queries an upstream with an open circuit last", async () => {
   assert.deepEqual(calls.slice(3), ["b", "a"]);
 });
 
-test("always queries the only upstream", async () => {
-  const { search, calls, plays } = route({ a: "account_empty" });
+test("queries the only upstream after fast failures, which can depend on the query", async () => {
+  const { search, calls, plays } = route({ a: "status" });
   for (let count = 0; count < 5; count += 1) assert.equal((await search()).answer?.ok, false);
   plays["a"] = [hit];
   assert.equal((await search()).answer?.ok, true);
   assert.equal(calls.length, 6);
+});
+
+test("queries the next key of an upstream before the next upstream, if the failure concerns the key", async () => {
+  for (const reason of ["credential", "account_empty", "throttled"] as const) {
+    const { search, calls } = route({ "a 1": reason, "a 2": [hit], b: [hit] });
+    const { answer, queried } = await search();
+    assert.deepEqual([answer?.ok, answer?.provider, queried], [true, "a", 1], reason);
+    await search();
+    assert.deepEqual(calls, ["a 1", "a 2", "a 2"], reason);
+  }
+  for (const reason of ["status", "timeout", "unreachable", "invalid_response"] as const) {
+    const { search, calls } = route({ "a 1": reason, "a 2": [hit], b: [hit] });
+    assert.equal((await search()).answer?.provider, "b", reason);
+    assert.deepEqual(calls, ["a 1", "b"], reason);
+  }
+});
+
+test("an upstream is behind the others only when none of its keys can be used", async () => {
+  const { search, calls, plays, router } = route({ "a 1": "account_empty", "a 2": [hit], b: [hit] });
+  await search();
+  const report = () =>
+    router.report().map(({ circuit, keys }) => [circuit.state, ...keys.map((key) => key.circuit.state)]);
+  assert.deepEqual(report(), [
+    ["closed", "open", "closed"],
+    ["closed", "closed"],
+  ]);
+  plays["a 2"] = "throttled";
+  await search();
+  assert.deepEqual(calls.splice(0), ["a 1", "a 2", "a 2", "b"]);
+  assert.deepEqual(report()[0], ["open", "open", "open"]);
+  await search();
+  assert.deepEqual(calls.splice(0), ["b"]);
+  plays["b"] = "unreachable";
+  await search();
+  assert.deepEqual(calls, ["b", "a 2"], "a throttle without Retry-After can have ended; an empty account has not");
+});
+
+test("a key without credit is called once in five minutes, however many searches there are", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"] });
+  const { search, calls } = route({ "a 1": "account_empty", "a 2": [hit] });
+  for (let second = 0; second < 3_600; second += 1) {
+    const answers = await Promise.all([search(), search(), search()]);
+    assert.ok(answers.every(({ answer }) => answer?.ok));
+    t.mock.timers.tick(1_000);
+  }
+  const toEmpty = calls.filter((key) => key === "a 1").length;
+  t.diagnostic(`${toEmpty} of ${calls.length} calls in an hour`);
+  // The three searches in flight when it became empty, and then one every 300 seconds.
+  assert.equal(toEmpty, 3 + 11);
+});
+
+test("fails at once, without a call, when every circuit blocks, and reports the failure that ends first", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"] });
+  const hanging = { reason: "timeout", tookMs: 5_000 } as const;
+  const { search, calls, plays } = route({
+    "a 1": "account_empty",
+    "a 2": { reason: "throttled", upstreamStatus: 429, retryAfterSeconds: 60, tookMs: 1 },
+    b: hanging,
+  });
+  for (let count = 0; count < 3; count += 1) await search();
+  assert.deepEqual(calls.splice(0), ["a 1", "a 2", "b", "b", "b"]);
+  const attempts: string[] = [];
+  const blocked = { isBlocked: true, isDeadline: false, tookMs: 0 };
+  const { answer, queried } = await search(
+    10,
+    "cats",
+    10_000,
+    (name) => (outcome) => void attempts.push(`${name} ${outcome}`),
+  );
+  assert.deepEqual([calls, queried], [[], 0]);
+  assert.deepEqual(answer, { ok: false, provider: "b", ...hanging, ...blocked, retryAfterSeconds: 2 });
+  assert.deepEqual(attempts, ["b circuit_open", "a circuit_open", "a circuit_open"]);
+
+  t.mock.timers.tick(2_000);
+  plays["b"] = [hit];
+  assert.equal((await search()).answer?.ok, true, "after the cool-down, one search tries");
+  assert.deepEqual(calls, ["b"]);
+});
+
+test("one of two searches is the trial of an empty key, and the other does not call it", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"] });
+  const { search, calls } = route({ "a 1": "account_empty", "a 2": [hit] });
+  await search();
+  t.mock.timers.tick(300_000);
+  await Promise.all([search(), search(), search()]);
+  assert.deepEqual(calls.filter((key) => key === "a 1").length, 2);
+});
+
+test("an upstream whose circuit opened while the search waited for another one is not called", async () => {
+  const waiting: (() => void)[] = [];
+  const fail = () => new Promise<FailureReason>((resolve) => void waiting.push(() => resolve("status")));
+  const { search, calls } = route({ a: fail, b: "account_empty" });
+  const [first, second] = [search(), search()];
+  waiting[0]?.();
+  await first;
+  waiting[1]?.();
+  assert.deepEqual([(await second).queried, calls], [1, ["a", "a", "b"]]);
+});
+
+test("a reload closes the circuits, because a new key may repair what opened them", async () => {
+  const { search, router, calls } = route({ "a 1": "credential", "a 2": [hit] });
+  await search();
+  router.replaceUpstreams(upstreamsNamed(["a 1", "a 2"]));
+  assert.deepEqual(
+    router.report()[0]?.keys.map(({ key, calls: count }) => [key, count]),
+    [
+      ["a 1", 0],
+      ["a 2", 0],
+    ],
+  );
+  assert.equal(router.report()[0]?.recent.calls, 2);
+  await search();
+  assert.deepEqual(calls, ["a 1", "a 2", "a 1", "a 2"]);
 });
 
 test("queries an upstream that costs more than the price after the others", async () => {
@@ -186,6 +313,11 @@ test("reports state, latency, money and last failure of each upstream", async ()
   router.recordCharge("b", 10_000n);
   const [a, b] = router.report();
   assert.equal(a?.circuit.state, "open");
+  const { last_failure: failure, ...key } = a?.keys[0] ?? assert.fail();
+  assert.deepEqual(
+    [key.key, key.circuit.state, key.calls, key.failures, failure?.reason],
+    ["a", "open", 1, 1, "account_empty"],
+  );
   assert.deepEqual([a?.last_failure?.reason, a?.recent.calls, a?.recent.success_rate], ["account_empty", 1, 0]);
   assert.deepEqual(b?.circuit, { state: "closed", until: null });
   assert.deepEqual(b?.money, { searches: 2, price: "0.01", revenue: "0.01", cost: "0.008", margin: "0.002" });

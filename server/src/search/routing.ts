@@ -3,26 +3,27 @@ import type {
   Provider,
   QueryLimit,
   QueryOptions,
+  Upstream,
   UpstreamAnswer,
   UpstreamFailure,
   UpstreamSearch,
   UpstreamSuccess,
 } from "../providers/provider.ts";
-import { type Circuit, createCircuit } from "./circuit.ts";
+import { scopeOf } from "./circuit.ts";
 import { accepts } from "./query-limit.ts";
-import { createUpstreamHealth, type HealthReport, type UpstreamHealth } from "./upstream-health.ts";
+import { createUpstreamState, type KeyState, type UpstreamReport, type UpstreamState } from "./upstream-state.ts";
 
-// Decides which upstream to query and which one next if it fails. The operator sets the order. Upstreams that cost more
-// than the price of a search, and those with an open circuit, move behind the others but are never skipped: a search
-// fails only when every upstream that accepts its query has failed.
+// Decides which upstream to query, with which of its keys, and which one next if it fails. The operator sets the order.
+// Upstreams that cost more than the price of a search, and those with an open circuit, move behind the others. A search fails
+// only when every upstream that accepts its query has failed, or is blocked by its circuit.
 
 export interface Router {
   query: (search: UpstreamSearch, options: RouteOptions) => Promise<Routed>;
   /** At least one of these must accept a query. */
   queryLimits: () => QueryLimit[];
   /** Searches in progress continue with the previous ones. */
-  replaceProviders(providers: readonly Provider[]): void;
-  recordCharge(provider: string, charge: Micros): void;
+  replaceUpstreams(upstreams: readonly Upstream[]): void;
+  recordCharge(upstream: string, charge: Micros): void;
   report(): UpstreamReport[];
 }
 
@@ -45,51 +46,39 @@ export interface Routed {
   queried: number;
 }
 
-export interface UpstreamReport extends HealthReport {
-  name: string;
-  documentation: string;
-  circuit: { state: "closed" | "open" | "trial"; until: string | null };
-}
-
 export interface RouterDependencies {
-  providers: readonly Provider[];
+  upstreams: readonly Upstream[];
   callProvider: (provider: Provider, search: UpstreamSearch, options: QueryOptions) => Promise<UpstreamAnswer>;
   /** `isOpen`: whether the upstream's circuit is open after this call. */
   onCall: (answer: UpstreamAnswer, isOpen: boolean) => void;
 }
 
-interface Upstream {
-  provider: Provider;
-  circuit: Circuit;
-  health: UpstreamHealth;
+/** A possible call. */
+interface Candidate {
+  upstream: UpstreamState;
+  key: KeyState;
 }
 
-export function createRouter({ providers, callProvider, onCall }: RouterDependencies): Router {
-  let upstreams = providers.map((provider) => open(provider));
+export function createRouter({ upstreams: configured, callProvider, onCall }: RouterDependencies): Router {
+  let upstreams = configured.map((upstream) => createUpstreamState(upstream));
 
-  /** The circuit is closed, because a new key may repair what opened it. */
-  function open(provider: Provider, health = createUpstreamHealth()): Upstream {
-    return { provider, circuit: createCircuit(), health };
-  }
-
-  async function queryOne(
-    { provider, circuit, health }: Upstream,
+  async function call(
+    { upstream, key: { provider, startCall } }: Candidate,
     search: UpstreamSearch,
     { calls, ...options }: RouteOptions,
-  ) {
+  ): Promise<UpstreamAnswer> {
     const n = candidateCount(provider, search.n);
     const cost = provider.costMicros(n);
     const onSent = (): void => {
-      health.recordCost(cost);
+      upstream.health.recordCost(cost);
       calls.recordSent(provider.name, cost);
     };
-    const recordAnswer = circuit.startCall(Date.now());
+    const recordAnswer = startCall(Date.now());
     const endAttempt = options.startAttempt?.(provider.name);
     const answer = await callProvider(provider, { ...search, n }, { ...options, onSent });
     endAttempt?.(answer.ok ? "ok" : answer.reason, answer.ok ? undefined : answer.upstreamStatus);
     recordAnswer(answer, Date.now());
-    health.recordCall(answer, Date.now());
-    const isOpen = circuit.isOpen(Date.now());
+    const isOpen = upstream.isOpen(Date.now());
     calls.recordAnswer(answer, isOpen);
     onCall(answer, isOpen);
     return answer;
@@ -98,35 +87,43 @@ export function createRouter({ providers, callProvider, onCall }: RouterDependen
   async function query(search: UpstreamSearch, { deadlineMs, ...options }: RouteOptions): Promise<Routed> {
     const startedAt = performance.now();
     const queue = inOrder(upstreams, search, Date.now());
+    const queried = new Set<UpstreamState>();
+    const done = new Set<UpstreamState>();
     let failure: UpstreamFailure | undefined;
     let unconfirmed: UpstreamSuccess | undefined;
-    let queried = 0;
-    for (const upstream of queue) {
+    for (const [index, candidate] of queue.entries()) {
+      const { upstream, key } = candidate;
+      // Another search may have opened the circuit in the meantime.
+      if (done.has(upstream) || key.isBlocked(Date.now())) continue;
       const leftMs = Math.max(0, deadlineMs - (performance.now() - startedAt));
-      if (queried > 0 && leftMs === 0) break;
-      const isLast = queried === queue.length - 1;
-      queried += 1;
-      const answer = await queryOne(upstream, search, { ...options, deadlineMs: isLast ? leftMs : leftMs / 2 });
-      if (!answer.ok && answer.reason === "aborted") return { answer, queried };
-      if (answer.ok && isConclusive(answer, upstream.provider, unconfirmed)) return { answer, queried };
+      if (queried.size > 0 && leftMs === 0) break;
+      const hasOthers = queue
+        .slice(index + 1)
+        .some((other) => other.upstream !== upstream && !done.has(other.upstream));
+      queried.add(upstream);
+      const answer = await call(candidate, search, { ...options, deadlineMs: hasOthers ? leftMs / 2 : leftMs });
+      if (!answer.ok && answer.reason === "aborted") return { answer, queried: queried.size };
+      if (answer.ok && isConclusive(answer, key.provider, unconfirmed)) return { answer, queried: queried.size };
       if (answer.ok) unconfirmed = answer;
       else failure ??= answer;
+      // Another key helps only if the failure concerns this one.
+      if (answer.ok || scopeOf(answer.reason) !== "key") done.add(upstream);
     }
     // No other upstream contradicted the empty result. Of several failures, report the first upstream's.
-    return { answer: unconfirmed ?? failure, queried };
+    return { answer: unconfirmed ?? failure ?? findBlocked(upstreams, search, options), queried: queried.size };
   }
 
   return {
     query,
-    replaceProviders(replacements) {
-      const healthOf = ({ name }: Provider): UpstreamHealth | undefined =>
-        upstreams.find(({ provider }) => provider.name === name)?.health;
-      upstreams = replacements.map((provider) => open(provider, healthOf(provider)));
+    replaceUpstreams(replacements) {
+      // The circuits are closed, because a new key may repair what opened them.
+      upstreams = replacements.map((upstream) =>
+        createUpstreamState(upstream, upstreams.find(({ name }) => name === upstream.name)?.health),
+      );
     },
     queryLimits: () => upstreams.map(({ provider }) => provider.queryLimit),
-    recordCharge: (name, charge) =>
-      upstreams.find(({ provider }) => provider.name === name)?.health.recordCharge(charge),
-    report: () => upstreams.map((upstream) => describe(upstream, Date.now())),
+    recordCharge: (upstream, charge) => upstreams.find(({ name }) => name === upstream)?.health.recordCharge(charge),
+    report: () => upstreams.map((upstream) => upstream.report(Date.now())),
   };
 }
 
@@ -135,12 +132,29 @@ function isConclusive(answer: UpstreamSuccess, provider: Provider, unconfirmed: 
   return answer.hits.length > 0 || !provider.emptyIsUnreliable || unconfirmed !== undefined;
 }
 
-function inOrder(upstreams: readonly Upstream[], search: UpstreamSearch, nowMs: number): Upstream[] {
-  const penalty = ({ provider, circuit }: Upstream): number =>
-    (circuit.isOpen(nowMs) ? 2 : 0) + (provider.costMicros(candidateCount(provider, search.n)) > priceMicros ? 1 : 0);
+function inOrder(upstreams: readonly UpstreamState[], search: UpstreamSearch, nowMs: number): Candidate[] {
+  const penalty = ({ upstream: { provider }, key }: Candidate): number =>
+    (key.isOpen(nowMs) ? 2 : 0) + (provider.costMicros(candidateCount(provider, search.n)) > priceMicros ? 1 : 0);
   return upstreams
     .filter(({ provider }) => accepts(provider.queryLimit, search.query))
+    .flatMap((upstream) => upstream.keys.map((key) => ({ upstream, key })))
+    .filter(({ key }) => !key.isBlocked(nowMs))
     .toSorted((a, b) => penalty(a) - penalty(b));
+}
+
+/** The failure to report if no call was sent: that of the circuit whose cool-down ends first. */
+function findBlocked(
+  upstreams: readonly UpstreamState[],
+  search: UpstreamSearch,
+  { startAttempt }: Pick<RouteOptions, "startAttempt">,
+): UpstreamFailure | undefined {
+  const now = Date.now();
+  const blocked = upstreams
+    .filter(({ provider }) => accepts(provider.queryLimit, search.query))
+    .flatMap(({ keys }) => keys.flatMap((key) => key.blockedBy(now) ?? []))
+    .toSorted((a, b) => (a.retryAfterSeconds ?? 0) - (b.retryAfterSeconds ?? 0));
+  for (const { provider } of blocked) startAttempt?.(provider)("circuit_open");
+  return blocked[0];
 }
 
 const maxCandidates = 20;
@@ -150,18 +164,4 @@ function candidateCount(provider: Provider, n: number): number {
   let count = Math.max(n, Math.min(maxCandidates, provider.resultsPerPage));
   while (count > n && provider.costMicros(count) > provider.costMicros(n)) count -= 1;
   return count;
-}
-
-function describe({ provider, circuit, health }: Upstream, nowMs: number): UpstreamReport {
-  const until = circuit.openUntilMs();
-  const notClosed = circuit.isOpen(nowMs) ? "open" : "trial";
-  return {
-    name: provider.name,
-    documentation: provider.documentation,
-    circuit: {
-      state: until === undefined ? "closed" : notClosed,
-      until: until === undefined ? null : new Date(until).toISOString(),
-    },
-    ...health.report(nowMs),
-  };
 }

@@ -145,7 +145,7 @@ export const metricTable = {
     kind: "gauge",
     of: "server",
     unit: "1 or 0",
-    help: "1 while the circuit of this upstream is open and others are queried first.",
+    help: "1 while the circuit of this upstream, or of each of its keys, is open and others are queried first.",
     labels: { upstream: "upstreams" },
   },
   pennyblack_reload_faults: {

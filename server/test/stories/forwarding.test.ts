@@ -19,6 +19,8 @@ beforeEach(() => {
 async function failed(name: BehaviourName, options: BehaviourOptions = {}): Promise<Reply> {
   await upstream.behave(name, { body: upstreamSecret, ...options });
   const reply = await server.search(wallet.live, { query: "cats" });
+  // Otherwise the circuit would block the next search.
+  if ([401, 402, 407, 429].includes(reply.body.upstream_status)) server.app.reload();
   assert.deepEqual(await server.readMoney(wallet.management), { balance: "0.05", held: "0.00" }, name);
   assert.equal(reply.headers.get("wallet-charge"), "0.00;currency=usd");
   assert.equal(reply.body.charged, false);

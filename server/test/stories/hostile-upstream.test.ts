@@ -207,6 +207,8 @@ for (const [name, expected] of Object.entries(expectations) as [HostileBehaviour
     await upstream.behave(name);
     assertExpected(await paidSearch(isSlow ? waitOneSecond : {}), expected);
     await upstream.behave("ok");
+    // Otherwise the circuit would block the next search.
+    if ([401, 402, 429].includes(expected.upstreamStatus ?? 0)) server.app.reload();
     await goodSearch();
   });
 }

@@ -44,22 +44,25 @@ export async function checkOidc({ oidcIssuer, oidcClientId, oidcClientSecret }: 
   }
 }
 
-/** Runs one search for one result with each upstream, which it may bill. */
+/** Runs one search for one result with each key of each upstream, which may be billed. */
 export async function checkUpstreamCalls({ upstreams }: DoctorConfig): Promise<Finding[]> {
   const caller = createCaller({ connectMs: 5_000, headersMs: 9_000, bodyMs: 5_000 });
   const { signal } = new AbortController();
   const answers = await Promise.all(
-    upstreams.map((upstream) =>
-      caller.callProvider(upstream, { query: "postgresql", n: 1 }, { signal, deadlineMs: 10_000 }),
-    ),
+    upstreams
+      .flatMap(({ keys }) => keys)
+      .map(async ({ label, provider }) => ({
+        label,
+        answer: await caller.callProvider(provider, { query: "postgresql", n: 1 }, { signal, deadlineMs: 10_000 }),
+      })),
   );
   await caller.close();
-  return answers.flatMap((answer) =>
+  return answers.flatMap(({ label, answer }) =>
     answer.ok
       ? []
       : [
           error(
-            `A search with ${answer.provider} failed: ${answer.reason.replaceAll("_", " ")}.`,
+            `A search with ${answer.provider}${label === undefined ? "" : ` and the key ${label}`} failed: ${answer.reason.replaceAll("_", " ")}.`,
             `Correct its settings. See: npm run providers -- probe ${answer.provider}`,
           ),
         ],

@@ -81,10 +81,11 @@ function checkUpstreams({ upstreams }: DoctorConfig): Finding[] {
       ),
     ];
   return upstreams
-    .filter((upstream) => upstream.costMicros(20) > priceMicros)
-    .map((upstream) =>
+    .map(({ keys: [{ provider }] }) => provider)
+    .filter((provider) => provider.costMicros(20) > priceMicros)
+    .map((provider) =>
       warning(
-        `A search with ${upstream.name} costs ${formatUsd(upstream.costMicros(20))} USD, more than its price of ${formatUsd(priceMicros)} USD.`,
+        `A search with ${provider.name} costs ${formatUsd(provider.costMicros(20))} USD, more than its price of ${formatUsd(priceMicros)} USD.`,
         "Remove it, or place it last in PENNYBLACK_UPSTREAMS.",
       ),
     );
