@@ -183,6 +183,37 @@ test("the Python clients search, manage keys and read the wallet", async () => {
   });
 });
 
+test("the Python client has the rest of the API for a management key", async () => {
+  const wallet = await createTestWallet(db, "1.00");
+  assert.deepEqual(await runScenario(wallet, second.url, "management"), {
+    listed: [true],
+    found: ["0.01", "nightly", 1],
+    runs: [["nightly", "0.01", "0.05"]],
+    summary: "0.99",
+    alerts: "0.50",
+    "end users": ["plain", "plain"],
+    webhook: [true, true],
+    updated: false,
+    webhooks: ["owner"],
+    got: ["key.created"],
+    deleted: true,
+    receipt: 2,
+    "signing keys": ["EdDSA"],
+    export: 3,
+    proof: "RequestError not_found charged=False",
+    top_up: "ServerError payments_not_configured charged=False",
+    top_ups: [],
+    "no receipt": "RequestError not_found charged=False",
+    "no top_up": "RequestError not_found charged=False",
+    auto: "none",
+    "auto set": "ServerError payments_not_configured charged=False",
+    "auto deleted": "none",
+    lens: ["base", true, true],
+    tier: "A",
+    states: ["live active", "mgmt active", "test active"],
+  });
+});
+
 test("a search with repeat in Python is free after the same search in TypeScript", async () => {
   const wallet = await createTestWallet(db, "0.05");
   const client = new Pennyblack({ apiKey: wallet.live, baseUrl: second.url });

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { readCodeBlocks } from "../../server/test/support/docs/read-code-blocks.ts";
 import { packPython } from "../../tools/release/pack-python.ts";
 import { releaseVersion } from "../../tools/release/products.ts";
 
@@ -13,12 +15,41 @@ import { releaseVersion } from "../../tools/release/products.ts";
 const folder = import.meta.dirname;
 const env = { PATH: "/usr/bin:/bin", HOME: tmpdir(), PYTHONDONTWRITEBYTECODE: "1" };
 
-function run(program: string, args: string[], cwd = folder): Promise<{ code: unknown; output: string }> {
+function run(
+  program: string,
+  args: string[],
+  place: { cwd: string; env: NodeJS.ProcessEnv } = { cwd: folder, env },
+): Promise<{ code: unknown; output: string }> {
   return new Promise((done) => {
-    execFile(program, args, { cwd, env, timeout: 300_000, maxBuffer: 10_000_000 }, (error, stdout, stderr) =>
+    execFile(program, args, { ...place, timeout: 300_000, maxBuffer: 10_000_000 }, (error, stdout, stderr) =>
       done({ code: error === null ? 0 : error.code, output: stdout + stderr }),
     );
   });
+}
+
+/** Type-checks every Python sample of the docs and of the README. */
+async function checkSamples(): Promise<{ code: unknown; output: string }> {
+  const root = join(folder, "../..");
+  const samples = mkdtempSync(join(tmpdir(), "pennyblack-samples-"));
+  // Samples can use packages that are not installed, and write `dict` for a JSON object.
+  const relaxed = "# mypy: disable-error-code=import, disallow-any-generics=False, warn-return-any=False\n";
+  try {
+    const pages = globSync(["README.md", "docs/**/*.md", "clients/python/README.md"], { cwd: root });
+    const files = pages.flatMap((page) =>
+      readCodeBlocks(pathToFileURL(join(root, page)), "python").map((text, index) => {
+        const file = `${page.replaceAll(/\W/g, "_")}_${index + 1}.py`;
+        writeFileSync(join(samples, file), relaxed + text);
+        return file;
+      }),
+    );
+    assert.ok(files.length > 45, `${files.length} samples`);
+    return await run("/usr/bin/mypy", ["--strict", "--cache-dir", cache, ...files], {
+      cwd: samples,
+      env: { ...env, MYPYPATH: join(folder, "src") },
+    });
+  } finally {
+    rmSync(samples, { recursive: true });
+  }
 }
 
 const modules = await run("/usr/bin/python3", ["-c", "import httpx, mypy, pytest, setuptools, wheel"]);
@@ -30,6 +61,8 @@ const skip =
 const cache = join(folder, "../../.pennyblack/mypy");
 // In parallel with pytest, which mostly waits. Not for the other tests, because mypy would read all of pytest: 20 s.
 const mypy = run("/usr/bin/mypy", ["--strict", "--cache-dir", cache, "src", "tests/scenario.py"]);
+// After it, because it reads the client from the cache.
+const checkedSamples = mypy.then(() => checkSamples());
 const pytest = skip
   ? { code: 0, output: "" }
   : await run("/usr/bin/python3", ["-m", "pytest", "-v", "-p", "no:cacheprovider"]);
@@ -52,6 +85,11 @@ test("mypy --strict accepts the client and its use", { skip }, async () => {
   assert.equal(code, 0, output);
 });
 
+test("mypy accepts every sample of the docs", { skip }, async () => {
+  const { code, output } = await checkedSamples;
+  assert.equal(code, 0, output);
+});
+
 test("the wheel and the source archive contain the modules, the marker of typed packages and the license", {
   skip,
 }, () => {
@@ -66,14 +104,18 @@ test("the wheel and the source archive contain the modules, the marker of typed 
     const records = ["LICENSE", "METADATA", "RECORD", "WHEEL", "top_level.txt"];
     const sources = [
       "pennyblack/__init__.py",
-      "pennyblack/_calls.py",
+      "pennyblack/_answer.py",
+      "pennyblack/_arguments.py",
+      "pennyblack/_async_client.py",
       "pennyblack/_client.py",
       "pennyblack/_errors.py",
       "pennyblack/_meta.py",
       "pennyblack/_pages.py",
       "pennyblack/_repeat.py",
       "pennyblack/_send.py",
+      "pennyblack/_transport.py",
       "pennyblack/_version.py",
+      "pennyblack/_webhooks.py",
       "pennyblack/py.typed",
       "pennyblack/types.py",
     ];

@@ -6,7 +6,7 @@ import { after, afterEach, beforeEach, mock, test } from "node:test";
 import { listen } from "../../server/test/support/services/listen.ts";
 import { clock } from "./clock.ts";
 import { deriveRepeatKey, type RepeatableSearch } from "./repeat.ts";
-import { type Duration, Pennyblack, PennyblackError, type SearchOptions } from "./sdk.ts";
+import { type Duration, type ListSearchesOptions, Pennyblack, PennyblackError, type SearchOptions } from "./sdk.ts";
 
 // Runs clients/cases.json, which the Python client runs too, against a server that sends the responses of each case.
 
@@ -197,6 +197,11 @@ async function run(client: Pennyblack, { operation, ...input }: Record<string, u
   if (operation === "create_key") return client.keys.create(options as { mode: "live"; name: string });
   if (operation === "rotate_key")
     return client.keys.rotate(options["id"] as string, { graceSeconds: options["grace_seconds"] as number });
+  if (operation === "create_top_up")
+    return client.topUps.create({ amount: options["amount"] as string, idempotencyKey: idempotencyKey as string });
+  if (operation === "export_entries") return client.exportEntries();
+  if (operation === "set_alerts") return client.alerts.update(options as { email: null; low_balance: string });
+  if (operation === "list_searches") return Array.fromAsync(client.searches.list(options as ListSearchesOptions));
   assert.fail(`unknown operation ${String(operation)}`);
 }
 

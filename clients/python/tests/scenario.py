@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Callable, Dict
 
 from pennyblack import AsyncPennyblack, Pennyblack, PennyblackError
+from pennyblack.types import CreateKeyRequest, Key
 
 management_key = os.environ["PENNYBLACK_MANAGEMENT_KEY"]
 
@@ -31,7 +32,8 @@ def run_sync() -> Dict[str, Any]:
         replay = client.search("penny black", n=3, category="research", idempotency_key="python")
         client.search("the budget's first cent", run={"id": "python", "max": "0.01", "ttl": 60})
         budget = error_of(lambda: client.search("another", run={"id": "python", "max": "0.01"}))
-        created = manager.keys.create({"mode": "test", "name": "agent", "budget": {"day": "1.00"}})
+        agent_key: CreateKeyRequest = {"mode": "test", "name": "agent", "budget": {"day": "1.00"}}
+        created = manager.keys.create(agent_key)
         agent = Pennyblack(created["key"])
         rotated = manager.keys.rotate(created["id"], grace_seconds=60)
         now = datetime.now(timezone.utc)
@@ -51,6 +53,56 @@ def run_sync() -> Dict[str, Any]:
             "searches": [period["searches"] for period in usage if period["mode"] == "live" and period["outcome"] == "ok"],
             "balance": manager.wallet()["balance"],
         }
+
+
+def run_management() -> Dict[str, Any]:
+    """Everything that a management key can do, except what run_sync does."""
+    manager = Pennyblack(management_key)
+    with Pennyblack() as client:
+        paid = client.search("flood warning levels", run={"id": "nightly", "max": "0.05"}, explain=True)
+    listed = manager.searches.list(kind="search", outcome="ok", mode="live", run="nightly").page().items
+    found = manager.searches.get(paid.meta.request_id)
+    day_ago = datetime.now(timezone.utc) - timedelta(days=1)
+    manager.alerts.update({"email": None, "low_balance": "0.50"})
+    webhook = manager.webhooks.create({"url": "https://hooks.example/pennyblack", "events": ["key.created"]})
+    delivery = manager.webhooks.test(webhook["id"])
+    replay = manager.webhooks.deliveries.replay(delivery["id"])
+    delivered = {each["id"] for each in manager.webhooks.deliveries.list(webhook["id"], limit=1)}
+    rotated = manager.webhooks.rotate_secret(webhook["id"])
+    lens = next(iter(manager.lenses.list()))
+    return {
+        "listed": [search["request_id"] == paid.meta.request_id for search in listed],
+        "found": [found["charged"], found["run"], len(found["entries"])],
+        "runs": [[each["run"], each["spent"], each["limit"]] for each in manager.runs.list(from_=day_ago)],
+        "summary": manager.summary()["balance"],
+        "alerts": manager.alerts.get()["low_balance"],
+        "end users": [manager.end_users.update({"ids": "plain"})["ids"], manager.end_users.get()["ids"]],
+        "webhook": [delivered == {delivery["id"], replay["id"]}, rotated["secret"] != webhook["secret"]],
+        "updated": manager.webhooks.update(webhook["id"], {"enabled": False})["enabled"],
+        "webhooks": [each["disabled_reason"] for each in manager.webhooks.list()],
+        "got": manager.webhooks.get(webhook["id"])["events"],
+        "deleted": manager.webhooks.delete(webhook["id"])["deleted"],
+        "receipt": manager.receipt(paid.meta.request_id)["receipt"].count("."),
+        "signing keys": [key["alg"] for key in manager.jwks()["keys"]],
+        "export": len(manager.export_entries(from_=day_ago).splitlines()),
+        "proof": error_of(manager.proof),
+        "top_up": error_of(lambda: manager.top_ups.create({"amount": "20.00"}, timeout=5)),
+        "top_ups": manager.top_ups.list().page().items,
+        "no receipt": error_of(lambda: manager.top_ups.receipt(paid.meta.request_id)),
+        "no top_up": error_of(lambda: manager.top_ups.get(paid.meta.request_id)),
+        "auto": manager.auto_top_up.get()["state"],
+        "auto set": error_of(
+            lambda: manager.auto_top_up.update({"threshold": "1.00", "amount": "20.00", "monthly_cap": "50.00"}, timeout=5)
+        ),
+        "auto deleted": manager.auto_top_up.delete()["state"],
+        "lens": [lens["name"], isinstance(lens["lambda"], float), manager.lenses.get("base").count("\n") > 10],
+        "tier": manager.lenses.inspect("programming", "https://www.postgresql.org/docs/")["tier"],
+        "states": sorted({describe_state(key) for key in manager.keys.list()}),
+    }
+
+
+def describe_state(key: Key) -> str:
+    return f"{key['mode']} {key['state']}"
 
 
 async def run_async() -> Dict[str, Any]:
@@ -85,6 +137,7 @@ def run_repeat() -> Dict[str, Any]:
 if __name__ == "__main__":
     scenarios: Dict[str, Callable[[], Dict[str, Any]]] = {
         "sync": run_sync,
+        "management": run_management,
         "async": lambda: asyncio.run(run_async()),
         "one-search": run_one_search,
         "repeat": run_repeat,

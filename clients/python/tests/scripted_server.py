@@ -41,7 +41,7 @@ class ScriptedServer:
                 if number == len(server.responses):
                     server.on_last_response()
 
-            do_GET = do_POST = do_PATCH = do_DELETE = handle_any
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any
 
             def play(self, step: Dict[str, Any]) -> None:
                 close: Optional[str] = step.get("close")

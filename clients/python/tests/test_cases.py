@@ -4,7 +4,9 @@ import asyncio
 import dataclasses
 import json
 import random
+import re
 import socket
+import time
 from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
@@ -12,10 +14,11 @@ import httpx
 import pytest
 from scripted_server import ScriptedServer
 
-from pennyblack import AsyncPennyblack, Pennyblack, PennyblackError, _send
+from pennyblack import AsyncPages, AsyncPennyblack, Pages, Pennyblack, PennyblackError, WebhookError, _send, verify_webhook
 from pennyblack._errors import Failure, create_error
 from pennyblack._repeat import derive_repeat_key
 from pennyblack._send import Attempt
+from pennyblack._transport import AsyncTransport, Transport
 
 cases: Dict[str, Any] = json.loads((Path(__file__).parents[2] / "cases.json").read_text("utf-8"))
 
@@ -29,19 +32,19 @@ class Clock:
         self._server = server
 
     def replace(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        attempt, attempt_async = Pennyblack._attempt, AsyncPennyblack._attempt
+        attempt, attempt_async = Transport._attempt, AsyncTransport._attempt
 
-        async def received_async(client: AsyncPennyblack, step: Attempt) -> Any:
-            return self._pass_time(step, await attempt_async(client, step))
+        async def received_async(transport: AsyncTransport, step: Attempt) -> Any:
+            return self._pass_time(step, await attempt_async(transport, step))
 
-        async def pause_async(client: AsyncPennyblack, seconds: float) -> None:
+        async def pause_async(transport: AsyncTransport, seconds: float) -> None:
             self._pause(seconds)
 
         monkeypatch.setattr(_send, "now", lambda: self.now)
-        monkeypatch.setattr(Pennyblack, "_attempt", lambda client, step: self._pass_time(step, attempt(client, step)))
-        monkeypatch.setattr(Pennyblack, "_pause", lambda client, seconds: self._pause(seconds))
-        monkeypatch.setattr(AsyncPennyblack, "_attempt", received_async)
-        monkeypatch.setattr(AsyncPennyblack, "_pause", pause_async)
+        monkeypatch.setattr(Transport, "_attempt", lambda transport, step: self._pass_time(step, attempt(transport, step)))
+        monkeypatch.setattr(Transport, "_pause", lambda transport, seconds: self._pause(seconds))
+        monkeypatch.setattr(AsyncTransport, "_attempt", received_async)
+        monkeypatch.setattr(AsyncTransport, "_pause", pause_async)
 
     def _pass_time(self, attempt: Attempt, received: Any) -> Any:
         step = self._server.last_step()
@@ -71,13 +74,12 @@ def closed_port() -> str:
         return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-def arguments(case: Dict[str, Any]) -> Dict[str, Any]:
-    values = dict(case.get("call", {"operation": "search", "query": "q"}))
-    if "timeout_ms" in values:
-        values["timeout"] = values.pop("timeout_ms") / 1_000
-    if "for" in values:
-        values["for_"] = values.pop("for")
-    return values
+def to_python(values: Dict[str, Any]) -> Dict[str, Any]:
+    """Arguments with the names of this client."""
+    renamed = {"for": "for_", "from": "from_", "timeout_ms": "timeout"}
+    return {
+        renamed.get(name, name): value / 1_000 if name == "timeout_ms" else value for name, value in values.items()
+    }
 
 
 def settings(case: Dict[str, Any], server: ScriptedServer) -> Dict[str, Any]:
@@ -85,38 +87,38 @@ def settings(case: Dict[str, Any], server: ScriptedServer) -> Dict[str, Any]:
     return {"api_key": "pb_test_key", "base_url": base_url, **case.get("client", {})}
 
 
-def call_sync(case: Dict[str, Any], server: ScriptedServer) -> Any:
-    values = arguments(case)
+def start(client: Any, case: Dict[str, Any]) -> Any:
+    """Calls the method of the sync or of the async client."""
+    values = to_python(case.get("call", {"operation": "search", "query": "q"}))
     operation = values.pop("operation")
+    if operation == "rotate_key":
+        return client.keys.rotate(values["id"], grace_seconds=values["grace_seconds"])
+    if operation == "create_top_up":
+        return client.top_ups.create({"amount": values["amount"]}, idempotency_key=values["idempotency_key"])
+    with_options = {
+        "search": client.search,
+        "wallet": client.wallet,
+        "usage": client.usage,
+        "list_keys": client.keys.list,
+        "list_searches": client.searches.list,
+        "export_entries": client.export_entries,
+    }
+    with_body = {"create_key": client.keys.create, "set_alerts": client.alerts.update}
+    return with_body[operation](values) if operation in with_body else with_options[operation](**values)
+
+
+def call_sync(case: Dict[str, Any], server: ScriptedServer) -> Any:
     # Loading the certificates of the system takes longer than the call.
     with httpx.Client(verify=False) as http, Pennyblack(**settings(case, server), http_client=http) as client:
-        if operation == "search":
-            return dataclasses.asdict(client.search(**values))
-        if operation == "wallet":
-            return client.wallet()
-        if operation == "list_keys":
-            return list(client.keys.list(**values))
-        if operation == "create_key":
-            return client.keys.create(values)  # type: ignore[arg-type]
-        assert operation == "rotate_key"
-        return client.keys.rotate(values["id"], grace_seconds=values["grace_seconds"])
+        result = start(client, case)
+        return list(result) if isinstance(result, Pages) else result
 
 
 async def call_async(case: Dict[str, Any], server: ScriptedServer) -> Any:
-    values = arguments(case)
-    operation = values.pop("operation")
     http = httpx.AsyncClient(verify=False)
     async with http, AsyncPennyblack(**settings(case, server), http_client=http) as client:
-        if operation == "search":
-            return dataclasses.asdict(await client.search(**values))
-        if operation == "wallet":
-            return await client.wallet()
-        if operation == "list_keys":
-            return [key async for key in client.keys.list(**values)]
-        if operation == "create_key":
-            return await client.keys.create(values)  # type: ignore[arg-type]
-        assert operation == "rotate_key"
-        return await client.keys.rotate(values["id"], grace_seconds=values["grace_seconds"])
+        result = start(client, case)
+        return [item async for item in result] if isinstance(result, AsyncPages) else await result
 
 
 async def call_and_cancel(case: Dict[str, Any], server: ScriptedServer) -> None:
@@ -139,6 +141,8 @@ def call(kind: str, case: Dict[str, Any], server: ScriptedServer) -> Any:
 
 def assert_includes(actual: Any, expected: Any, path: str) -> None:
     """Members that are not listed in `expected` may have any value. A missing member is None."""
+    if dataclasses.is_dataclass(actual):
+        actual = dataclasses.asdict(actual)
     if isinstance(expected, dict):
         for name, value in expected.items():
             assert_includes(actual.get(name), value, f"{path}.{name}")
@@ -207,20 +211,71 @@ def test_repeat(case: Dict[str, Any]) -> None:
     assert key == case["key"]
 
 
-def test_invalid_arguments_raise_before_anything_is_sent(server: ScriptedServer) -> None:
-    client = Pennyblack("pb_test_key", server.url)
-    invalid: List[Dict[str, Any]] = [
-        *({"repeat": repeat} for repeat in cases["invalid_repeat"]),
-        {"repeat": "20m", "idempotency_key": "mine"},
-        {"idempotency_key": "ключ"},
-        {"idempotency_key": "line\n"},
-        {"run": {"id": "a b", "max": "0.50"}},
-        {"run": {"id": "a", "max": "half"}},
-        {"wait": 10},
-        {"for_": "a b"},
-        {"for_": ""},
-    ]
-    for options in invalid:
-        with pytest.raises(ValueError):
-            client.search("q", **options)
+@pytest.mark.parametrize("repeat", cases["invalid_repeat"])
+def test_repeat_is_not_a_duration(repeat: str) -> None:
+    with pytest.raises(ValueError):
+        derive_repeat_key("secret", "q", None, None, repeat, 0)
+
+
+names = {"for": "for_", "run": cases["messages"]["run"], "null": "None"}
+
+
+def in_python(message: str) -> str:
+    return re.sub(r"\{(\w+)\}", lambda match: names.get(match[1], match[1]), message)
+
+
+invalid_arguments = [
+    pytest.param(kind, case, id=f"{kind.__name__}: {json.dumps(case.get('call', case.get('client')))}")
+    for case in cases["invalid_arguments"]
+    for kind in (Pennyblack, AsyncPennyblack)
+]
+
+
+@pytest.mark.parametrize(("kind", "case"), invalid_arguments)
+def test_invalid_arguments_raise_before_anything_is_sent(kind: Any, case: Dict[str, Any], server: ScriptedServer) -> None:
+    with pytest.raises(ValueError) as caught:
+        client = kind(**settings(case, server))
+        call = case.get("call", {})
+        result = start(client, {"call": call if "operation" in call else {"operation": "search", "query": "q", **call}})
+        if asyncio.iscoroutine(result):
+            asyncio.run(result)
+    assert str(caught.value) == in_python(case["message"])
     assert server.received == []
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in cases["settings"]])
+def test_settings(case: Dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("PENNYBLACK_API_KEY", "PENNYBLACK_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in case["env"].items():
+        monkeypatch.setenv(variable, value)
+    requests: List[httpx.Request] = []
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(200, json={})
+
+    http = httpx.Client(transport=httpx.MockTransport(respond))
+    if "message" in case:
+        with pytest.raises(ValueError) as caught:
+            Pennyblack(**case.get("client", {}), http_client=http)
+        assert str(caught.value) == in_python(case["message"])
+    else:
+        Pennyblack(**case.get("client", {}), http_client=http).wallet()
+    sent = [(str(request.url), request.headers["authorization"]) for request in requests]
+    assert sent == ([] if "message" in case else [(f"{case['url']}/v1/wallet", f"Bearer {case['key']}")])
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in cases["webhooks"]])
+def test_webhook(case: Dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    webhook = {**cases["webhook"], **case}
+    merged = {**cases["webhook"]["headers"], **case.get("headers", {})}
+    headers = {name: value for name, value in merged.items() if value is not None}
+    monkeypatch.setattr(time, "time", lambda: webhook["now"])
+    for payload in (webhook["body"], webhook["body"].encode()):
+        if case["message"] is None:
+            assert verify_webhook(payload, headers, webhook["secret"]) == json.loads(webhook["body"])
+            continue
+        with pytest.raises(WebhookError) as caught:
+            verify_webhook(payload, headers, webhook["secret"])
+        assert str(caught.value) == cases["messages"][case["message"]]

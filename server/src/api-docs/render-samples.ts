@@ -1,6 +1,7 @@
+import assert from "node:assert/strict";
+import { type ClientCall, findClientCall } from "./client-calls.ts";
 import { formatJson } from "./format-json.ts";
 import { type ReferenceExample, toLiteral } from "./reference-example.ts";
-import { renderSdkCall } from "./sdk-calls.ts";
 
 /** An operation as its samples need it. */
 export interface SampledOperation {
@@ -35,64 +36,85 @@ function renderCurl({ method, path, keyVariable }: SampledOperation, example: Re
 }
 
 function renderTypescript(operation: SampledOperation, example: ReferenceExample): string {
-  const { operationId, method, path, keyVariable } = operation;
-  const call = renderSdkCall(operationId, example);
+  const { operationId, path, keyVariable } = operation;
+  const call = findClientCall(operationId, example);
   if (call !== undefined) {
-    // The SDK reads PENNYBLACK_API_KEY by itself.
-    const isDefault = (keyVariable ?? defaultKeyVariable) === defaultKeyVariable;
-    const options = isDefault ? "" : `{ apiKey: process.env.${keyVariable} }`;
+    const options = readsDefaultKey(operation) ? "" : `{ apiKey: process.env.${keyVariable} }`;
     return [
       'import { Pennyblack } from "@pennyblack/sdk";',
       "",
       `const pennyblack = new Pennyblack(${options});`,
-      call,
+      callInTypescript(call),
     ].join("\n");
   }
-  const { headers = {}, body, response } = example;
-  const sent = [
-    ...(keyVariable === undefined ? [] : [`authorization: \`Bearer \${process.env.${keyVariable}}\``]),
-    ...Object.entries(headers).map(
-      ([name, value]) => `${JSON.stringify(name.toLowerCase())}: ${JSON.stringify(value)}`,
-    ),
-    ...(body === undefined ? [] : ['"content-type": "application/json"']),
-  ];
-  const options = [
-    ...(method === "GET" ? [] : [`  method: ${JSON.stringify(method)},`]),
-    ...(sent.length === 0 ? [] : [`  headers: { ${sent.join(", ")} },`]),
-    ...(body === undefined ? [] : [`  body: JSON.stringify(${toLiteral(body)}),`]),
-  ];
-  const url = `\`\${process.env.PENNYBLACK_URL}${pathOf(path, example)}\``;
+  assertPublicRead(operation, example);
   return [
-    options.length === 0
-      ? `const response = await fetch(${url});`
-      : [`const response = await fetch(${url}, {`, ...options, "});"].join("\n"),
+    `const response = await fetch(\`\${process.env.PENNYBLACK_URL}${pathOf(path, example)}\`);`,
     "if (!response.ok) throw new Error(await response.text());",
-    `console.log(await response.${isJson(response) ? "json" : "text"}());`,
+    `console.log(await response.${isJson(example.response) ? "json" : "text"}());`,
   ].join("\n");
 }
 
-function renderPython({ method, path, keyVariable }: SampledOperation, example: ReferenceExample): string {
-  const { query = {}, headers = {}, body, response } = example;
-  const sent = [
-    ...(keyVariable === undefined ? [] : [`"Authorization": f"Bearer {os.environ['${keyVariable}']}"`]),
-    ...Object.entries(headers).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`),
-  ];
+/** The clients read PENNYBLACK_API_KEY by themselves. */
+function readsDefaultKey({ keyVariable }: SampledOperation): boolean {
+  return (keyVariable ?? defaultKeyVariable) === defaultKeyVariable;
+}
+
+function callInTypescript({ method, args = [], options = {}, item, isPage }: ClientCall): string {
+  const named = Object.entries(options).map(([name, value]) => `${toCamelCase(name)}: ${toLiteral(value)}`);
+  const values = [...args.map(toLiteral), ...(named.length > 0 ? [`{ ${named.join(", ")} }`] : [])];
+  const call = `pennyblack.${toCamelCase(method)}(${values.join(", ")})`;
+  if (method === "search") return `const { results, meta } = await ${call};\nconsole.log(results, meta.charge);`;
+  if (item !== undefined) return `for await (const ${toCamelCase(item)} of ${call}) console.log(${toCamelCase(item)});`;
+  return `console.log(await ${call}${isPage ? ".page()" : ""});`;
+}
+
+function callInPython({ method, args = [], options = {}, item, isPage }: ClientCall): string {
+  const named = Object.entries(options).map(([name, value]) => `${name}=${toPython(value)}`);
+  const call = `client.${method}(${[...args.map(toPython), ...named].join(", ")})`;
+  if (method === "search") return `answer = ${call}\nprint(answer.results, answer.meta.charge)`;
+  if (item !== undefined) return `for ${item} in ${call}:\n    print(${item})`;
+  return `print(${call}${isPage ? ".page()" : ""})`;
+}
+
+function toCamelCase(name: string): string {
+  return name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function renderPython(operation: SampledOperation, example: ReferenceExample): string {
+  const { operationId, path, keyVariable } = operation;
+  const call = findClientCall(operationId, example);
+  if (call !== undefined) {
+    const isDefault = readsDefaultKey(operation);
+    return [
+      ...(isDefault ? [] : ["import os", ""]),
+      "from pennyblack import Pennyblack",
+      "",
+      `client = Pennyblack(${isDefault ? "" : `os.environ["${keyVariable}"]`})`,
+      callInPython(call),
+    ].join("\n");
+  }
+  assertPublicRead(operation, example);
+  const { response } = example;
+  // Pages are redirected to the docs if those are built.
+  const options = response === undefined ? ", follow_redirects=True" : "";
   return [
     "import os",
     "",
     "import httpx",
     "",
-    `response = httpx.${method.toLowerCase()}(`,
-    `    f"{os.environ['PENNYBLACK_URL']}${pathOf(path, { ...example, query: {} })}",`,
-    ...(sent.length === 0 ? [] : [`    headers={${sent.join(", ")}},`]),
-    ...(Object.keys(query).length === 0 ? [] : [`    params=${toPython(query)},`]),
-    ...(body === undefined ? [] : [`    json=${toPython(body)},`]),
-    // Pages are redirected to the docs if those are built.
-    ...(response === undefined ? ["    follow_redirects=True,"] : []),
-    ")",
+    `response = httpx.get(os.environ["PENNYBLACK_URL"] + "${pathOf(path, example)}"${options})`,
     "response.raise_for_status()",
     `print(response.${isJson(response) ? "json()" : "text"})`,
   ].join("\n");
+}
+
+/** The clients have a method for every other operation. */
+function assertPublicRead({ operationId, method, keyVariable }: SampledOperation, { body }: ReferenceExample): void {
+  assert(
+    method === "GET" && keyVariable === undefined && body === undefined,
+    `no method of the clients: ${operationId}`,
+  );
 }
 
 function pathOf(path: string, { path: parameters = {}, query = {} }: Pick<ReferenceExample, "path" | "query">): string {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { resolveReferences } from "../../src/api-docs/resolve-references.ts";
@@ -18,7 +18,11 @@ const document = resolveReferences((await server.request("/openapi.json")).body)
 const installed = installPacked();
 // Without this, curl exits with 0 for a 402.
 writeFileSync(join(installed.folder, ".curlrc"), "fail-with-body\n");
-const scripts = openSamples(installed.folder);
+const python = {
+  PYTHONPATH: resolve(import.meta.dirname, "../../../clients/python/src"),
+  PYTHONDONTWRITEBYTECODE: "1",
+};
+const scripts = openSamples(installed.folder, python);
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
 after(async () => {

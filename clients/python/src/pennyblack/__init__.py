@@ -1,6 +1,9 @@
-"""Client for Pennyblack, the prepaid web search API."""
+"""Client for Pennyblack, the prepaid web search API. `pennyblack.types` has the types of its resources."""
 
-from ._client import AsyncPennyblack, Pennyblack
+from . import types
+from ._answer import RunBudget, SearchAnswer, SearchResult
+from ._async_client import AsyncPennyblack
+from ._client import Pennyblack
 from ._errors import (
     AuthenticationError,
     BalanceError,
@@ -17,23 +20,7 @@ from ._errors import (
 from ._meta import BudgetMeta, EndUserBudget, RankExplanation, RankList, RateLimit, RunMeta, SearchMeta
 from ._pages import AsyncPages, Page, Pages
 from ._version import __version__
-from .types import (
-    Category,
-    CreatedKey,
-    CreateKeyRequest,
-    Entry,
-    Key,
-    KeyBudget,
-    KeyBudgetLimits,
-    KeyBudgetPeriod,
-    KeyMode,
-    Run,
-    SearchAnswer,
-    SearchResult,
-    UpdateKeyRequest,
-    UsagePeriod,
-    Wallet,
-)
+from ._webhooks import WebhookError, verify_webhook
 
 __all__ = [
     "AsyncPages",
@@ -42,18 +29,9 @@ __all__ = [
     "BalanceError",
     "BudgetError",
     "BudgetMeta",
-    "Category",
     "ConnectionError",
-    "CreateKeyRequest",
-    "CreatedKey",
     "EndUserBudget",
-    "Entry",
     "Failure",
-    "Key",
-    "KeyBudget",
-    "KeyBudgetLimits",
-    "KeyBudgetPeriod",
-    "KeyMode",
     "Page",
     "Pages",
     "Pennyblack",
@@ -64,15 +42,15 @@ __all__ = [
     "RateLimit",
     "RateLimitError",
     "RequestError",
-    "Run",
+    "RunBudget",
     "RunMeta",
     "SearchAnswer",
     "SearchMeta",
     "SearchResult",
     "ServerError",
-    "UpdateKeyRequest",
     "UpstreamError",
-    "UsagePeriod",
-    "Wallet",
+    "WebhookError",
     "__version__",
+    "types",
+    "verify_webhook",
 ]

@@ -1,55 +1,104 @@
-"""The clients. Each method makes one API call; `_errors.py` lists the errors it can raise."""
+"""The client. Each method makes one API call; `_errors.py` lists the errors it can raise."""
 
-import asyncio
-import time
+# Generated from _async_client.py by `npm run generate`.
+
+from dataclasses import replace
 from types import TracebackType
-from typing import Any, Dict, Literal, Optional, Sequence, Type, TypeVar, Union, cast
+from typing import Any, List, Literal, Optional, Sequence, Type, TypeVar, cast
 
 import httpx
 
-from ._calls import (
+from ._answer import RunBudget, SearchAnswer, read_answer
+from ._arguments import (
+    OMITTED,
+    Query,
     Time,
+    check_idempotency_key,
+    check_timeout,
+    choose_idempotency_key,
     connect,
-    create_key_call,
-    get_call,
-    key_path,
-    list_call,
-    read_answer,
-    read_page,
-    revoke_key_call,
-    rotate_key_call,
-    search_call,
+    search_headers,
     to_iso,
-    update_key_call,
-    usage_query,
+    to_list,
+    to_path,
+    to_query_string,
+    without_none,
 )
-from ._pages import AsyncPages, Page, Pages
-from ._send import ApiResponse, Attempt, Call, Pause, RawResponse, send
+from ._pages import Pages, Page
+from ._send import Call
+from ._transport import Transport
 from .types import (
+    AlertSettings,
+    AutoTopUp,
     Category,
     CreatedKey,
+    CreatedWebhook,
     CreateKeyRequest,
+    CreateTopUpRequest,
+    CreateWebhookRequest,
+    DeletedWebhook,
+    Delivery,
+    EndUserSettings,
     Entry,
+    EntryKind,
     Key,
+    Lens,
+    LensInspection,
+    Receipt,
+    RotatedWebhookSecret,
     Run,
-    SearchAnswer,
+    Search,
+    SearchDetails,
+    SetAutoTopUpRequest,
+    SigningKeySet,
+    TopUp,
     UpdateKeyRequest,
+    UpdateWebhookRequest,
     UsagePeriod,
     Wallet,
+    WalletProof,
+    WalletSummary,
+    Webhook,
 )
 
-Group = Literal["key", "category", "outcome", "end_user"]
-Self = TypeVar("Self", bound="Pennyblack")
-AsyncSelf = TypeVar("AsyncSelf", bound="AsyncPennyblack")
+Body = TypeVar("Body")
+Mode = Literal["live", "test"]
 
 
-class Pennyblack:
-    """The API client. Threads can share it."""
+class Resource:
+    """What the methods share. `kind` is the type of the body of the response."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def _get(
+        self, kind: Type[Body], path: str, timeout: Optional[float], query: Query = {}, text_type: Optional[str] = None
+    ) -> Body:
+        return self._send(kind, Call("GET", path + to_query_string(query), text_type=text_type), timeout)
+
+    def _send(self, kind: Type[Body], call: Call, timeout: Optional[float]) -> Body:
+        check_timeout(timeout)
+        response = self._transport.send(replace(call, timeout=timeout))
+        return cast(Body, response.body)
+
+    def _list(self, path: str, name: str, timeout: Optional[float], query: Query = {}) -> Pages[Any]:
+        check_timeout(timeout)
+
+        def load(cursor: Optional[str]) -> Page[Any]:
+            text = to_query_string({**query, "cursor": cursor})
+            response = self._transport.send(Call("GET", path + text, list_name=name, timeout=timeout))
+            return Page(response.body[name], response.body.get("next_cursor"))
+
+        return Pages(load)
+
+
+class Pennyblack(Resource):
+    """The API client. Tasks or threads can share it. Use it as a context manager, or call `close`."""
 
     def __init__(
         self,
-        api_key: Optional[str] = None,
-        base_url: Optional[str] = None,
+        api_key: str = OMITTED,
+        base_url: str = OMITTED,
         *,
         timeout: float = 60,
         max_retries: int = 3,
@@ -64,10 +113,23 @@ class Pennyblack:
         repeat_secret: The secret from which `repeat` derives Idempotency-Keys. Default: the API key.
         http_client: Your own client, for example with a proxy. `close` does not close it.
         """
-        self._connection = connect(api_key, base_url, timeout, max_retries, repeat_secret)
-        self._own_http = httpx.Client() if http_client is None else None
-        self._http = http_client or cast(httpx.Client, self._own_http)
-        self.keys = Keys(self)
+        connection = connect(api_key, base_url, timeout, max_retries, repeat_secret)
+        super().__init__(Transport(connection, http_client))
+        #: Manages the wallet's API keys.
+        self.keys = Keys(self._transport)
+        #: Adds money to the wallet.
+        self.top_ups = TopUps(self._transport)
+        #: Charges a saved card when the balance is low.
+        self.auto_top_up = AutoTopUps(self._transport)
+        #: The low-balance alert.
+        self.alerts = Alerts(self._transport)
+        #: How the ids of end users are stored.
+        self.end_users = EndUsers(self._transport)
+        self.webhooks = Webhooks(self._transport)
+        self.searches = Searches(self._transport)
+        self.runs = Runs(self._transport)
+        #: The published ranking rules.
+        self.lenses = Lenses(self._transport)
 
     def search(
         self,
@@ -75,7 +137,7 @@ class Pennyblack:
         *,
         n: Optional[int] = None,
         category: Optional[Category] = None,
-        run: Optional[Run] = None,
+        run: Optional[RunBudget] = None,
         for_: Optional[str] = None,
         wait: Optional[int] = None,
         explain: bool = False,
@@ -95,29 +157,30 @@ class Pennyblack:
         idempotency_key: Random by default. Set your own to be able to retry after this process exits.
         repeat: Identical searches within this time window, such as "20m", share one answer and one charge.
         """
-        call = search_call(
-            query,
-            secret=self._connection.repeat_secret,
-            n=n,
-            category=category,
-            run=run,
-            for_=for_,
-            wait=wait,
-            explain=explain,
-            registries=registries,
-            idempotency_key=idempotency_key,
-            repeat=repeat,
+        check_timeout(timeout)
+        headers = search_headers(run, for_, wait, explain, registries)
+        secret = self._transport.connection.repeat_secret
+        key = choose_idempotency_key(idempotency_key, repeat, secret=secret, query=query, n=n, category=category)
+        call = Call(
+            "POST",
+            "/v1/search",
+            body=without_none({"query": query, "n": n, "category": category}),
+            headers=headers,
+            idempotency_key=key,
+            may_charge=True,
+            list_name="results",
             timeout=timeout,
+            wait=wait,
         )
-        return read_answer(self._send(call), call)
+        return read_answer(self._transport.send(call), key)
 
-    def wallet(self) -> Wallet:
+    def wallet(self, *, timeout: Optional[float] = None) -> Wallet:
         """Returns the wallet and its balance."""
-        return cast(Wallet, self._send(get_call("/v1/wallet")).body)
+        return self._get(Wallet, "/v1/wallet", timeout)
 
-    def key(self) -> Key:
-        """Returns this client's API key and its limits."""
-        return cast(Key, self._send(get_call("/v1/key")).body)
+    def summary(self, *, mode: Optional[Mode] = None, timeout: Optional[float] = None) -> WalletSummary:
+        """Returns the balance, how many days it lasts, and the searches of the last 24 hours. Default mode: live."""
+        return self._get(WalletSummary, "/v1/wallet/summary", timeout, {"mode": mode})
 
     def entries(
         self,
@@ -125,12 +188,32 @@ class Pennyblack:
         request_id: Optional[str] = None,
         from_: Optional[Time] = None,
         to: Optional[Time] = None,
-        kind: Optional[str] = None,
+        kind: Optional[EntryKind] = None,
         limit: Optional[int] = None,
+        timeout: Optional[float] = None,
     ) -> Pages[Entry]:
         """Lists ledger entries, newest first. Pass `request_id` to check whether a search was charged."""
         query = {"request_id": request_id, "from": to_iso(from_), "to": to_iso(to), "kind": kind, "limit": limit}
-        return self._list("/v1/wallet/entries", "entries", query)
+        return self._list("/v1/wallet/entries", "entries", timeout, query)
+
+    def export_entries(
+        self, *, from_: Optional[Time] = None, to: Optional[Time] = None, timeout: Optional[float] = None
+    ) -> str:
+        """Returns all ledger entries as CSV. Default: the last 30 days."""
+        query = {"from": to_iso(from_), "to": to_iso(to)}
+        return self._get(str, "/v1/wallet/entries.csv", timeout, query, "text/csv")
+
+    def proof(self, *, until: Optional[Time] = None, timeout: Optional[float] = None) -> WalletProof:
+        """Returns the proof of the wallet's entries. `until`: only hours that ended by this time. Default: now."""
+        return self._get(WalletProof, "/v1/wallet/proof", timeout, {"until": to_iso(until)})
+
+    def receipt(self, request_id: str, *, timeout: Optional[float] = None) -> Receipt:
+        """Returns the signed receipt of a search, by its request id."""
+        return self._get(Receipt, f"{to_path('searches', request_id)}/receipt", timeout)
+
+    def jwks(self, *, timeout: Optional[float] = None) -> SigningKeySet:
+        """Returns the public keys of receipts and roots."""
+        return self._get(SigningKeySet, "/.well-known/jwks.json", timeout)
 
     def usage(
         self,
@@ -138,23 +221,29 @@ class Pennyblack:
         from_: Optional[Time] = None,
         to: Optional[Time] = None,
         by: Optional[Literal["hour", "day"]] = None,
-        group: Optional[Sequence[Group]] = None,
+        group: Optional[Sequence[Literal["key", "category", "outcome", "end_user"]]] = None,
         for_: Optional[str] = None,
         limit: Optional[int] = None,
+        timeout: Optional[float] = None,
     ) -> Pages[UsagePeriod]:
         """Lists search counts and charges by hour or day.
 
         group: `end_user` only alone and by day.
         for_: Only searches for this end user. By day, without another group.
         """
-        query = usage_query(from_, to, by, group, for_, limit)
-        return self._list("/v1/usage", "usage", query)
+        times = {"from": to_iso(from_), "to": to_iso(to)}
+        query = {**times, "by": by, "group": to_list(group), "for": for_, "limit": limit}
+        return self._list("/v1/usage", "usage", timeout, query)
+
+    def key(self, *, timeout: Optional[float] = None) -> Key:
+        """Returns this client's API key and its limits."""
+        return self._get(Key, "/v1/key", timeout)
 
     def close(self) -> None:
-        if self._own_http is not None:
-            self._own_http.close()
+        """Closes the connections."""
+        self._transport.close()
 
-    def __enter__(self: Self) -> Self:
+    def __enter__(self: "Self") -> "Self":
         return self
 
     def __exit__(
@@ -162,231 +251,181 @@ class Pennyblack:
     ) -> None:
         self.close()
 
-    def _list(self, path: str, name: str, query: Dict[str, Union[str, int, None]]) -> Pages[Any]:
-        return Pages(lambda cursor: read_page(self._send(list_call(path, name, query, cursor)), name))
 
-    def _send(self, call: Call) -> ApiResponse:
-        steps = send(self._connection, call)
-        received = None
-        while True:
-            try:
-                step = steps.send(received)
-            except StopIteration as end:
-                return cast(ApiResponse, end.value)
-            if isinstance(step, Pause):
-                self._pause(step.seconds)
-                received = None
-            else:
-                received = self._attempt(step)
-
-    def _pause(self, seconds: float) -> None:
-        time.sleep(seconds)
-
-    def _attempt(self, attempt: Attempt) -> Union[RawResponse, httpx.RequestError]:
-        deadline = time.monotonic() + attempt.timeout
-        try:
-            with self._http.stream(
-                attempt.method,
-                attempt.url,
-                headers=attempt.headers,
-                content=attempt.content,
-                timeout=attempt.timeout,
-                # Following a redirect could send the API key to another host.
-                follow_redirects=False,
-            ) as response:
-                body = b""
-                for chunk in response.iter_bytes():
-                    body += chunk
-                    # httpx limits the wait for each chunk, but not for all of them.
-                    if time.monotonic() > deadline:
-                        raise httpx.ReadTimeout("The response did not end in time.")
-                return RawResponse(response.status_code, response.headers, body.decode("utf-8", "replace"))
-        except httpx.RequestError as error:
-            return error
+Self = TypeVar("Self", bound=Pennyblack)
 
 
-class Keys:
-    """Manages the wallet's API keys. Requires a management key."""
+class Keys(Resource):
+    def list(self, *, limit: Optional[int] = None, timeout: Optional[float] = None) -> Pages[Key]:
+        return self._list("/v1/keys", "keys", timeout, {"limit": limit})
 
-    def __init__(self, client: Pennyblack) -> None:
-        self._client = client
+    def get(self, key_id: str, *, timeout: Optional[float] = None) -> Key:
+        return self._get(Key, to_path("keys", key_id), timeout)
 
-    def list(self, *, limit: Optional[int] = None) -> Pages[Key]:
-        return self._client._list("/v1/keys", "keys", {"limit": limit})
-
-    def get(self, key_id: str) -> Key:
-        return cast(Key, self._client._send(get_call(key_path(key_id))).body)
-
-    def create(self, key: CreateKeyRequest) -> CreatedKey:
+    def create(self, key: CreateKeyRequest, *, timeout: Optional[float] = None) -> CreatedKey:
         """Creates a key. Only this response contains the secret. Not retried if no response arrives."""
-        return cast(CreatedKey, self._client._send(create_key_call(key)).body)
+        return self._send(CreatedKey, Call("POST", "/v1/keys", body=key, is_idempotent=False), timeout)
 
-    def update(self, key_id: str, changes: UpdateKeyRequest) -> Key:
-        return cast(Key, self._client._send(update_key_call(key_id, changes)).body)
+    def update(self, key_id: str, changes: UpdateKeyRequest, *, timeout: Optional[float] = None) -> Key:
+        return self._send(Key, Call("PATCH", to_path("keys", key_id), body=changes), timeout)
 
-    def rotate(self, key_id: str, *, grace_seconds: int) -> CreatedKey:
+    def rotate(self, key_id: str, *, grace_seconds: int, timeout: Optional[float] = None) -> CreatedKey:
         """Creates a replacement. The old key keeps working for `grace_seconds`. Not retried if no response arrives."""
-        return cast(CreatedKey, self._client._send(rotate_key_call(key_id, grace_seconds)).body)
+        path = f"{to_path('keys', key_id)}/rotate"
+        call = Call("POST", path, body={"grace_seconds": grace_seconds}, is_idempotent=False)
+        return self._send(CreatedKey, call, timeout)
 
-    def revoke(self, key_id: str) -> Key:
-        return cast(Key, self._client._send(revoke_key_call(key_id)).body)
+    def revoke(self, key_id: str, *, timeout: Optional[float] = None) -> Key:
+        return self._send(Key, Call("DELETE", to_path("keys", key_id)), timeout)
 
 
-class AsyncPennyblack:
-    """The API client for asyncio. The methods are those of `Pennyblack`; await them."""
+class TopUps(Resource):
+    def create(
+        self, top_up: CreateTopUpRequest, *, idempotency_key: Optional[str] = None, timeout: Optional[float] = None
+    ) -> TopUp:
+        """Starts a top-up, such as {"amount": "20.00"}; pay at the returned `checkout_url`."""
+        key = check_idempotency_key(idempotency_key)
+        return self._send(TopUp, Call("POST", "/v1/wallet/top-ups", body=top_up, idempotency_key=key), timeout)
 
-    def __init__(
+    def list(self, *, limit: Optional[int] = None, timeout: Optional[float] = None) -> Pages[TopUp]:
+        return self._list("/v1/wallet/top-ups", "top_ups", timeout, {"limit": limit})
+
+    def get(self, top_up_id: str, *, timeout: Optional[float] = None) -> TopUp:
+        return self._get(TopUp, to_path("wallet/top-ups", top_up_id), timeout)
+
+    def receipt(self, top_up_id: str, *, timeout: Optional[float] = None) -> Receipt:
+        """Returns the signed receipt of a top-up."""
+        return self._get(Receipt, f"{to_path('wallet/top-ups', top_up_id)}/receipt", timeout)
+
+
+class AutoTopUps(Resource):
+    def get(self, *, timeout: Optional[float] = None) -> AutoTopUp:
+        return self._get(AutoTopUp, "/v1/wallet/auto-top-up", timeout)
+
+    def update(self, settings: SetAutoTopUpRequest, *, timeout: Optional[float] = None) -> AutoTopUp:
+        """Turns automatic top-ups on, or replaces their settings. The next paid checkout saves its card."""
+        return self._send(AutoTopUp, Call("PUT", "/v1/wallet/auto-top-up", body=settings), timeout)
+
+    def delete(self, *, timeout: Optional[float] = None) -> AutoTopUp:
+        """Turns automatic top-ups off and deletes the saved card."""
+        return self._send(AutoTopUp, Call("DELETE", "/v1/wallet/auto-top-up"), timeout)
+
+
+class Alerts(Resource):
+    def get(self, *, timeout: Optional[float] = None) -> AlertSettings:
+        return self._get(AlertSettings, "/v1/wallet/alerts", timeout)
+
+    def update(self, settings: AlertSettings, *, timeout: Optional[float] = None) -> AlertSettings:
+        """Replaces both settings."""
+        return self._send(AlertSettings, Call("PUT", "/v1/wallet/alerts", body=settings), timeout)
+
+
+class EndUsers(Resource):
+    def get(self, *, timeout: Optional[float] = None) -> EndUserSettings:
+        return self._get(EndUserSettings, "/v1/wallet/end-users", timeout)
+
+    def update(self, settings: EndUserSettings, *, timeout: Optional[float] = None) -> EndUserSettings:
+        return self._send(EndUserSettings, Call("PUT", "/v1/wallet/end-users", body=settings), timeout)
+
+
+class Webhooks(Resource):
+    def __init__(self, transport: Transport) -> None:
+        super().__init__(transport)
+        self.deliveries = Deliveries(transport)
+
+    def list(self, *, timeout: Optional[float] = None) -> Pages[Webhook]:
+        return self._list("/v1/webhooks", "endpoints", timeout)
+
+    def get(self, webhook_id: str, *, timeout: Optional[float] = None) -> Webhook:
+        return self._get(Webhook, to_path("webhooks", webhook_id), timeout)
+
+    def create(self, webhook: CreateWebhookRequest, *, timeout: Optional[float] = None) -> CreatedWebhook:
+        """Creates a webhook. Only this response contains its signing secret. Not retried if no response arrives."""
+        call = Call("POST", "/v1/webhooks", body=webhook, is_idempotent=False)
+        return self._send(CreatedWebhook, call, timeout)
+
+    def update(
+        self, webhook_id: str, changes: UpdateWebhookRequest, *, timeout: Optional[float] = None
+    ) -> Webhook:
+        return self._send(Webhook, Call("PATCH", to_path("webhooks", webhook_id), body=changes), timeout)
+
+    def delete(self, webhook_id: str, *, timeout: Optional[float] = None) -> DeletedWebhook:
+        return self._send(DeletedWebhook, Call("DELETE", to_path("webhooks", webhook_id)), timeout)
+
+    def rotate_secret(self, webhook_id: str, *, timeout: Optional[float] = None) -> RotatedWebhookSecret:
+        """Creates a new signing secret. Until `previous_secret_until`, deliveries are signed with both."""
+        call = Call("POST", f"{to_path('webhooks', webhook_id)}/rotate-secret", is_idempotent=False)
+        return self._send(RotatedWebhookSecret, call, timeout)
+
+    def test(self, webhook_id: str, *, timeout: Optional[float] = None) -> Delivery:
+        """Queues a `webhook.test` event for this webhook."""
+        call = Call("POST", f"{to_path('webhooks', webhook_id)}/test", is_idempotent=False)
+        return self._send(Delivery, call, timeout)
+
+
+class Deliveries(Resource):
+    def list(
+        self, webhook_id: str, *, limit: Optional[int] = None, timeout: Optional[float] = None
+    ) -> Pages[Delivery]:
+        """Lists the deliveries of a webhook, newest first."""
+        return self._list(f"{to_path('webhooks', webhook_id)}/deliveries", "deliveries", timeout, {"limit": limit})
+
+    def replay(self, delivery_id: str, *, timeout: Optional[float] = None) -> Delivery:
+        """Queues a new delivery of the same event."""
+        call = Call("POST", f"{to_path('webhooks/deliveries', delivery_id)}/replay", is_idempotent=False)
+        return self._send(Delivery, call, timeout)
+
+
+class Searches(Resource):
+    def list(
         self,
-        api_key: Optional[str] = None,
-        base_url: Optional[str] = None,
         *,
-        timeout: float = 60,
-        max_retries: int = 3,
-        repeat_secret: Optional[str] = None,
-        http_client: Optional[httpx.AsyncClient] = None,
-    ) -> None:
-        self._connection = connect(api_key, base_url, timeout, max_retries, repeat_secret)
-        self._own_http = httpx.AsyncClient() if http_client is None else None
-        self._http = http_client or cast(httpx.AsyncClient, self._own_http)
-        self.keys = AsyncKeys(self)
-
-    async def search(
-        self,
-        query: str,
-        *,
-        n: Optional[int] = None,
-        category: Optional[Category] = None,
-        run: Optional[Run] = None,
+        kind: Optional[Literal["search", "refused", "replayed", "all"]] = None,
+        outcome: Optional[str] = None,
+        key_id: Optional[str] = None,
         for_: Optional[str] = None,
-        wait: Optional[int] = None,
-        explain: bool = False,
-        registries: bool = True,
-        idempotency_key: Optional[str] = None,
-        repeat: Optional[str] = None,
+        mode: Optional[Mode] = None,
+        category: Optional[Literal[Category, "none"]] = None,
+        run: Optional[str] = None,
+        from_: Optional[Time] = None,
+        to: Optional[Time] = None,
+        limit: Optional[int] = None,
         timeout: Optional[float] = None,
-    ) -> SearchAnswer:
-        call = search_call(
-            query,
-            secret=self._connection.repeat_secret,
-            n=n,
-            category=category,
-            run=run,
-            for_=for_,
-            wait=wait,
-            explain=explain,
-            registries=registries,
-            idempotency_key=idempotency_key,
-            repeat=repeat,
-            timeout=timeout,
-        )
-        return read_answer(await self._send(call), call)
+    ) -> Pages[Search]:
+        """Lists finished searches, newest first. Queries are not included.
 
-    async def wallet(self) -> Wallet:
-        return cast(Wallet, (await self._send(get_call("/v1/wallet"))).body)
+        kind: Default: "search", those whose price was held.
+        outcome: "ok", "failed" for every other outcome except "replayed", or one such as "upstream_timeout".
+        for_: The id of an end user, or an `end_user` of a response.
+        category: "none" for searches without a category.
+        run: Name of the run.
+        """
+        filters = {"kind": kind, "outcome": outcome, "key_id": key_id, "for": for_, "mode": mode, "category": category}
+        query = {**filters, "run": run, "from": to_iso(from_), "to": to_iso(to), "limit": limit}
+        return self._list("/v1/searches", "searches", timeout, query)
 
-    async def key(self) -> Key:
-        return cast(Key, (await self._send(get_call("/v1/key"))).body)
-
-    def entries(
-        self,
-        *,
-        request_id: Optional[str] = None,
-        from_: Optional[Time] = None,
-        to: Optional[Time] = None,
-        kind: Optional[str] = None,
-        limit: Optional[int] = None,
-    ) -> AsyncPages[Entry]:
-        query = {"request_id": request_id, "from": to_iso(from_), "to": to_iso(to), "kind": kind, "limit": limit}
-        return self._list("/v1/wallet/entries", "entries", query)
-
-    def usage(
-        self,
-        *,
-        from_: Optional[Time] = None,
-        to: Optional[Time] = None,
-        by: Optional[Literal["hour", "day"]] = None,
-        group: Optional[Sequence[Group]] = None,
-        for_: Optional[str] = None,
-        limit: Optional[int] = None,
-    ) -> AsyncPages[UsagePeriod]:
-        query = usage_query(from_, to, by, group, for_, limit)
-        return self._list("/v1/usage", "usage", query)
-
-    async def close(self) -> None:
-        if self._own_http is not None:
-            await self._own_http.aclose()
-
-    async def __aenter__(self: AsyncSelf) -> AsyncSelf:
-        return self
-
-    async def __aexit__(
-        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
-        await self.close()
-
-    def _list(self, path: str, name: str, query: Dict[str, Union[str, int, None]]) -> AsyncPages[Any]:
-        async def load(cursor: Optional[str]) -> Page[Any]:
-            return read_page(await self._send(list_call(path, name, query, cursor)), name)
-
-        return AsyncPages(load)
-
-    async def _send(self, call: Call) -> ApiResponse:
-        steps = send(self._connection, call)
-        received = None
-        while True:
-            try:
-                step = steps.send(received)
-            except StopIteration as end:
-                return cast(ApiResponse, end.value)
-            if isinstance(step, Pause):
-                await self._pause(step.seconds)
-                received = None
-            else:
-                received = await self._attempt(step)
-
-    async def _pause(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-    async def _attempt(self, attempt: Attempt) -> Union[RawResponse, httpx.RequestError]:
-        async def receive() -> RawResponse:
-            response = await self._http.request(
-                attempt.method,
-                attempt.url,
-                headers=attempt.headers,
-                content=attempt.content,
-                timeout=attempt.timeout,
-                follow_redirects=False,
-            )
-            return RawResponse(response.status_code, response.headers, response.content.decode("utf-8", "replace"))
-
-        try:
-            return await asyncio.wait_for(receive(), attempt.timeout)
-        except asyncio.TimeoutError:
-            return httpx.ReadTimeout("The response did not end in time.")
-        except httpx.RequestError as error:
-            return error
+    def get(self, request_id: str, *, timeout: Optional[float] = None) -> SearchDetails:
+        """Returns a search with its charge and refund, by its request id."""
+        return self._get(SearchDetails, to_path("searches", request_id), timeout)
 
 
-class AsyncKeys:
-    """Manages the wallet's API keys. Requires a management key."""
+class Runs(Resource):
+    def list(
+        self, *, from_: Optional[Time] = None, limit: Optional[int] = None, timeout: Optional[float] = None
+    ) -> Pages[Run]:
+        """Lists runs that are open or ended within the last hour. `from_`: only runs started since then."""
+        return self._list("/v1/runs", "runs", timeout, {"from": to_iso(from_), "limit": limit})
 
-    def __init__(self, client: AsyncPennyblack) -> None:
-        self._client = client
 
-    def list(self, *, limit: Optional[int] = None) -> AsyncPages[Key]:
-        return self._client._list("/v1/keys", "keys", {"limit": limit})
+class Lenses(Resource):
+    def list(self, *, timeout: Optional[float] = None) -> Pages[Lens]:
+        """Lists the published ranking rules."""
+        return self._list("/v1/lenses", "lenses", timeout)
 
-    async def get(self, key_id: str) -> Key:
-        return cast(Key, (await self._client._send(get_call(key_path(key_id)))).body)
+    def get(self, name: str, *, timeout: Optional[float] = None) -> str:
+        """Returns the text of a lens: one rule per line, each with its reason."""
+        return self._get(str, to_path("lenses", name), timeout, text_type="text/plain")
 
-    async def create(self, key: CreateKeyRequest) -> CreatedKey:
-        return cast(CreatedKey, (await self._client._send(create_key_call(key))).body)
-
-    async def update(self, key_id: str, changes: UpdateKeyRequest) -> Key:
-        return cast(Key, (await self._client._send(update_key_call(key_id, changes))).body)
-
-    async def rotate(self, key_id: str, *, grace_seconds: int) -> CreatedKey:
-        return cast(CreatedKey, (await self._client._send(rotate_key_call(key_id, grace_seconds))).body)
-
-    async def revoke(self, key_id: str) -> Key:
-        return cast(Key, (await self._client._send(revoke_key_call(key_id))).body)
+    def inspect(self, name: str, url: str, *, timeout: Optional[float] = None) -> LensInspection:
+        """Returns the tier of a page in a lens, and the rule or published list behind it."""
+        return self._get(LensInspection, f"{to_path('lenses', name)}/inspect", timeout, {"url": url})

@@ -56,6 +56,8 @@ class AuthenticationError(PennyblackError):
 class BalanceError(PennyblackError):
     """402: the wallet balance is too low, and `problem["top_up"]` has the top-up URL; or searches in flight reserve it."""
 
+    problem: Dict[str, Any]
+
 
 class PermissionError(PennyblackError):
     """403: the key does not have permission."""
@@ -64,9 +66,13 @@ class PermissionError(PennyblackError):
 class BudgetError(PennyblackError):
     """403: the key, run or end user has spent its budget. `problem` has `limit`, `spent` and `resets_at`."""
 
+    problem: Dict[str, Any]
+
 
 class RateLimitError(PennyblackError):
     """429: rate or concurrency limit exceeded. `problem["exceeded"]` has the limit."""
+
+    problem: Dict[str, Any]
 
 
 class UpstreamError(PennyblackError):

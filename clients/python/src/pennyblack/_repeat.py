@@ -27,7 +27,7 @@ def derive_repeat_key(
 
 
 def _parse_duration(repeat: str) -> int:
-    match = re.fullmatch(r"([0-9]{1,5})([smh])", repeat)
+    match = re.fullmatch(r"([0-9]{1,5})([smh])", repeat) if isinstance(repeat, str) else None
     seconds = int(match[1]) * _seconds_per_unit[match[2]] if match else 0
     if not 1 <= seconds <= _max_seconds:
         raise ValueError('repeat must be a duration from "1s" to "24h", such as "20m".')

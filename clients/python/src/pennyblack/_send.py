@@ -56,6 +56,8 @@ class Call:
     is_idempotent: bool = True
     #: The member of a successful response that must be a list, so that a response of another server is not an empty list.
     list_name: Optional[str] = None
+    #: The type of a successful response, if it is not JSON.
+    text_type: Optional[str] = None
     timeout: Optional[float] = None
     #: The caller's deadline in seconds. The API returns a 504 after it.
     wait: Optional[int] = None
@@ -86,7 +88,8 @@ class RawResponse:
 
 @dataclass(frozen=True)
 class ApiResponse:
-    body: Dict[str, Any]
+    #: An object, or the text of a response that is not JSON.
+    body: Any
     headers: httpx.Headers
 
 
@@ -108,7 +111,7 @@ def send(connection: Connection, call: Call) -> Steps:
         wait = None if call.wait is None else max(1, math.floor(wait_end - now() + 0.5))
         received = yield _build_attempt(connection, replace(call, wait=wait), max(0.001, rest))
         outcome = (
-            _parse_response(received, call.list_name)
+            _parse_response(received, call)
             if isinstance(received, RawResponse)
             else _describe_exception(connection.base_url, received)
         )
@@ -156,11 +159,13 @@ def _build_attempt(connection: Connection, call: Call, timeout: float) -> Attemp
     return Attempt(call.method, connection.base_url + call.path, headers, content, timeout)
 
 
-def _parse_response(response: RawResponse, list_name: Optional[str]) -> Union[ApiResponse, Failure]:
+def _parse_response(response: RawResponse, call: Call) -> Union[ApiResponse, Failure]:
     status, headers = response.status, response.headers
     is_success = 200 <= status < 300
+    if is_success and call.text_type is not None and headers.get("content-type", "").startswith(call.text_type):
+        return ApiResponse(response.text, headers)
     body = _parse_object(response.text)
-    if is_success and body is not None and (list_name is None or isinstance(body.get(list_name), list)):
+    if is_success and body is not None and (call.list_name is None or isinstance(body.get(call.list_name), list)):
         return ApiResponse(body, headers)
     retry_after = _parse_retry_after(headers.get("retry-after"))
     code = None if body is None else body.get("code")
