@@ -514,6 +514,16 @@ export type Key = {
     created_at: string;
 };
 
+export type EffectiveLimits = {
+    searches_per_second: number;
+    searches_in_flight: number;
+};
+
+export type CurrentKey = Key & {
+    /** The lower of the key's own limits and of those that all live or all test keys of the wallet share. Null for a management key, which cannot search. */
+    effective_limits: EffectiveLimits | null;
+};
+
 export type KeyList = {
     keys: Key[];
     /** Pass as `cursor` to get the next page. Null on the last page. */

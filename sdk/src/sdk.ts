@@ -2,9 +2,9 @@
 
 import type {
   Category,
+  CurrentKey,
   Entry,
   EntryKind,
-  Key,
   Receipt,
   SearchResponse,
   UsagePeriod,
@@ -263,8 +263,8 @@ export class Pennyblack {
     return this.#requests.list("/v1/usage", "usage", query, options);
   }
 
-  /** Returns this client's API key and its limits. */
-  key(options?: CallOptions): Promise<Key> {
+  /** Returns this client's API key and the limits that apply to it. */
+  key(options?: CallOptions): Promise<CurrentKey> {
     return this.#requests.get("/v1/key", {}, options);
   }
 }

@@ -105,6 +105,10 @@ export function createManagement(
     payments: connections.paymentsPool,
     guard,
     pepper: newestPepper(config),
+    sharedLimits: {
+      live: { searchesPerSecond: config.walletRate, searchesInFlight: config.walletInFlight },
+      test: { searchesPerSecond: config.walletTestRate, searchesInFlight: config.walletTestInFlight },
+    },
     secrets,
     allowPrivate,
     limitDeliveries,

@@ -34,13 +34,23 @@ import {
 } from "./manage-keys.ts";
 import { describeExcess } from "./restrictions.ts";
 import { findMissingScopes, type Scope } from "./scopes.ts";
-import { createdKeySchema, keySchema, keysSchema, serializeKey } from "./serialize-key.ts";
+import {
+  createdKeySchema,
+  currentKeySchema,
+  keySchema,
+  keysSchema,
+  type SharedLimits,
+  serializeCurrentKey,
+  serializeKey,
+} from "./serialize-key.ts";
 
 export interface KeyRouteDependencies {
   tenant: Pool;
   guard: Guard;
   /** For the digests of new keys. */
   pepper: Pepper;
+  /** What all live keys, and all test keys, of a wallet share. */
+  sharedLimits: Record<"live" | "test", SharedLimits>;
 }
 
 export function keyRoutes(dependencies: KeyRouteDependencies): Route[] {
@@ -55,7 +65,7 @@ export function keyRoutes(dependencies: KeyRouteDependencies): Route[] {
   ];
 }
 
-function readCurrent({ tenant, guard }: KeyRouteDependencies): Route {
+function readCurrent({ tenant, guard, sharedLimits }: KeyRouteDependencies): Route {
   return {
     method: "GET",
     path: "/v1/key",
@@ -63,12 +73,13 @@ function readCurrent({ tenant, guard }: KeyRouteDependencies): Route {
     operationId: "getCurrentKey",
     tag: "Keys",
     summary: "Get the current key",
-    description: "Returns the key of this request, with its permissions and budget. Works with every key.",
-    answer: keySchema,
+    description:
+      "Returns the key of this request, with its permissions, budget and effective limits. Works with every key.",
+    answer: currentKeySchema,
     problems: [...managementProblems],
     handle: async (request, reply) => {
       const { walletId, keyId } = await guard(request, reply, "any");
-      return serializeKey(await readOne(tenant, walletId, keyId));
+      return serializeCurrentKey(await readOne(tenant, walletId, keyId), sharedLimits);
     },
   };
 }

@@ -70,6 +70,48 @@ export const keySchema = Type.Object(
   { title: "Key" },
 );
 
+/** What keys of one mode of a wallet share. */
+export interface SharedLimits {
+  searchesPerSecond: number;
+  searchesInFlight: number;
+}
+
+export const currentKeySchema = Type.Intersect(
+  [
+    keySchema,
+    Type.Object({
+      effective_limits: Type.Union(
+        [
+          Type.Object(
+            { searches_per_second: Type.Integer(), searches_in_flight: Type.Integer() },
+            { title: "EffectiveLimits" },
+          ),
+          Type.Null(),
+        ],
+        {
+          description:
+            "The lower of the key's own limits and of those that all live or all test keys of the wallet share. Null for a management key, which cannot search.",
+        },
+      ),
+    }),
+  ],
+  { title: "CurrentKey" },
+);
+
+export function serializeCurrentKey(key: KeyWithBudget, shared: Record<"live" | "test", SharedLimits>) {
+  const { mode, searchesPerSecond, searchesInFlight } = key;
+  const limits = mode === "mgmt" ? undefined : shared[mode];
+  return {
+    ...serializeKey(key),
+    effective_limits: limits
+      ? {
+          searches_per_second: Math.min(searchesPerSecond, limits.searchesPerSecond),
+          searches_in_flight: Math.min(searchesInFlight, limits.searchesInFlight),
+        }
+      : null,
+  };
+}
+
 export const createdKeySchema = Type.Intersect(
   [keySchema, Type.Object({ key: Type.String({ description: "The key itself. It is returned only once." }) })],
   { title: "CreatedKey" },

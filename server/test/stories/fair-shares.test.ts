@@ -45,6 +45,17 @@ async function createTwoKeys(mode: "live" | "test") {
 
 const exceededOf = ({ body }: Reply): unknown => body.exceeded;
 
+test("a key reads the limits that apply to it: its own, or the lower ones that it shares", async () => {
+  const wallet = await createTestWallet(db, "1.00");
+  const limitsOf = async (key: string): Promise<unknown> =>
+    (await limited.request("/v1/key", { headers: { "x-api-key": key } })).body.effective_limits;
+  assert.deepEqual(await limitsOf(wallet.live), { searches_per_second: 3, searches_in_flight: 2 });
+  assert.deepEqual(await limitsOf(wallet.test), { searches_per_second: 2, searches_in_flight: 1 });
+  assert.equal(await limitsOf(wallet.management), null);
+  await limited.manage(wallet.management, "PATCH", `/v1/keys/${wallet.liveKeyId}`, { searches_per_second: 1 });
+  assert.deepEqual(await limitsOf(wallet.live), { searches_per_second: 1, searches_in_flight: 2 });
+});
+
 test("two keys of a wallet together exceed its rate, and the response names the limit", async () => {
   for (const [mode, limit, max, name] of [
     ["live", "wallet_rate", 3, "wallet"],

@@ -34,6 +34,7 @@ from .types import (
     CreateKeyRequest,
     CreateTopUpRequest,
     CreateWebhookRequest,
+    CurrentKey,
     DeletedWebhook,
     Delivery,
     EndUserSettings,
@@ -233,9 +234,9 @@ class AsyncPennyblack(AsyncResource):
         query = {**times, "by": by, "group": to_list(group), "for": for_, "limit": limit}
         return self._list("/v1/usage", "usage", timeout, query)
 
-    async def key(self, *, timeout: Optional[float] = None) -> Key:
-        """Returns this client's API key and its limits."""
-        return await self._get(Key, "/v1/key", timeout)
+    async def key(self, *, timeout: Optional[float] = None) -> CurrentKey:
+        """Returns this client's API key and the limits that apply to it."""
+        return await self._get(CurrentKey, "/v1/key", timeout)
 
     async def close(self) -> None:
         """Closes the connections."""

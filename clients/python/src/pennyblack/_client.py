@@ -36,6 +36,7 @@ from .types import (
     CreateKeyRequest,
     CreateTopUpRequest,
     CreateWebhookRequest,
+    CurrentKey,
     DeletedWebhook,
     Delivery,
     EndUserSettings,
@@ -235,9 +236,9 @@ class Pennyblack(Resource):
         query = {**times, "by": by, "group": to_list(group), "for": for_, "limit": limit}
         return self._list("/v1/usage", "usage", timeout, query)
 
-    def key(self, *, timeout: Optional[float] = None) -> Key:
-        """Returns this client's API key and its limits."""
-        return self._get(Key, "/v1/key", timeout)
+    def key(self, *, timeout: Optional[float] = None) -> CurrentKey:
+        """Returns this client's API key and the limits that apply to it."""
+        return self._get(CurrentKey, "/v1/key", timeout)
 
     def close(self) -> None:
         """Closes the connections."""

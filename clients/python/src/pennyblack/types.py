@@ -344,6 +344,17 @@ class Key(TypedDict):
     created_at: str
 
 
+class EffectiveLimits(TypedDict):
+    searches_per_second: int
+    searches_in_flight: int
+
+
+class CurrentKey(Key):
+    #: The lower of the key's own limits and of those that all live or all test keys of the wallet share. Null for a
+    #: management key, which cannot search.
+    effective_limits: Optional[EffectiveLimits]
+
+
 class KeyBudgetLimits(TypedDict, total=False):
     """
     Spending limits of a live or test key: total, per day and per month (UTC). A test key spends play money. Null
