@@ -87,8 +87,12 @@ const inspection = {
   registry: { name: "a-list", title: "A list", source: "https://lists.example/", retrieved: "2026-11-16" },
   objection_url: "https://pennyblack.example/docs/ranking#objections",
 };
+const limits = { searches_per_second: 20, searches_in_flight: 20 };
+const alerts = { email: "ops@example.com", low_balance: null };
 const responses: Record<string, unknown> = {
-  "GET /v1/key": key,
+  "GET /v1/key": { ...key, effective_limits: { searches_per_second: 1000, searches_in_flight: 1000 } },
+  "GET /v1/wallet/alerts": alerts,
+  "PUT /v1/wallet/alerts": alerts,
   "GET /v1/keys": { keys, next_cursor: null },
   [`GET /v1/keys/${uuid}`]: key,
   [`PATCH /v1/keys/${uuid}`]: key,
@@ -117,11 +121,19 @@ const responses: Record<string, unknown> = {
 };
 
 const calls: string[] = [];
+/** The next response of any route is a 503. */
+let isOverloaded = false;
+const overloaded = { code: "overloaded", detail: "The server is at capacity.", retryable: true };
 const server = createServer((request, response) => {
   text(request).then(
     (body) => {
       const route = `${request.method} ${request.url}`;
       calls.push(`${route} ${body}`.trim());
+      if (isOverloaded) {
+        isOverloaded = false;
+        response.writeHead(503).end(JSON.stringify(overloaded));
+        return;
+      }
       response.statusCode = route in responses ? 200 : 404;
       response.end(JSON.stringify(responses[route] ?? { code: "not_found", detail: `No ${route}.` }));
     },
@@ -193,6 +205,85 @@ test("whoami prints the server, the key, its limits and its budget", async () =>
   assert.deepEqual([address, source, name], [url, "PENNYBLACK_API_KEY", "batch"]);
 });
 
+test("whoami prints the lower limits that a key shares, and none for a management key, which cannot search", async () => {
+  const own = responses["GET /v1/key"];
+  responses["GET /v1/key"] = { ...key, mode: "test", effective_limits: limits };
+  const { out } = await succeed("whoami");
+  assert.match(out, /^Limits +20 searches per second, 20 in flight, for all test keys of the wallet$/m);
+  responses["GET /v1/key"] = { ...key, mode: "mgmt", effective_limits: null };
+  assert.doesNotMatch((await succeed("whoami", "--management")).out, /^(?:Limits|Budget)/m);
+  responses["GET /v1/key"] = own;
+});
+
+test("keys list prints what is left of each budget, the last use, the expiry and until when a rotated key works", async () => {
+  const month = { limit: "20.00", spent: "3.00", resets_at: "2026-12-01T00:00:00Z" };
+  const end = "2026-11-18T09:00:00.000Z";
+  responses["GET /v1/keys"] = {
+    keys: [
+      { ...key, id: "k-9", name: "new", rotated_from: "k-8", budget: { total: null, day, month }, last_used_at: at },
+      { ...key, id: "k-8", name: "old", expires_at: end },
+      { ...key, id: "k-7", name: "gone", budget: null, rotated_from: "k-6", state: "revoked" },
+      { ...key, id: "k-6", name: "older", budget: null, expires_at: end, state: "expired" },
+      { ...key, id: "k-5", name: "ends", budget: null, expires_at: end },
+    ],
+    next_cursor: null,
+  };
+  const { out } = await succeed("keys", "list");
+  assert.deepEqual(
+    out
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split(/ {2,}/)),
+    [
+      ["ID", "KEY", "MODE", "STATE", "SPENT/BUDGET", "LAST USED", "EXPIRES", "NAME"],
+      ["k-9", "pb_live_ab…", "live", "active", "0.12/1.00 day, 3.00/20.00 month", "2026-11-16 17:20Z", "never", "new"],
+      ["k-8", "pb_live_ab…", "live", "until 2026-11-18 09:00Z", "0.12/1.00 day", "never", "2026-11-18 09:00Z", "old"],
+      ["k-7", "pb_live_ab…", "live", "revoked", "none", "never", "never", "gone"],
+      ["k-6", "pb_live_ab…", "live", "expired", "none", "never", "2026-11-18 09:00Z", "older"],
+      ["k-5", "pb_live_ab…", "live", "active", "none", "never", "2026-11-18 09:00Z", "ends"],
+    ],
+  );
+  responses["GET /v1/keys"] = { keys, next_cursor: null };
+});
+
+const expiries: [given: string, sent: string | null][] = [
+  ["2027-01-31", "2027-01-31T00:00:00Z"],
+  ["2027-01-31T18:00:00Z", "2027-01-31T18:00:00Z"],
+  ["2027-01-31T18:00+02:00", "2027-01-31T18:00+02:00"],
+  ["none", null],
+];
+
+for (const [given, sent] of expiries) {
+  test(`--expires ${given} is sent as ${sent}`, async () => {
+    await succeed("keys", "update", uuid, "--expires", given);
+    assert.equal(calls.at(-1), `PATCH /v1/keys/${uuid} ${JSON.stringify({ expires_at: sent })}`);
+  });
+}
+
+test("alerts are shown, and set without changing what is not given", async () => {
+  assert.equal((await succeed("alerts", "show")).out, "Low balance  no alert\nEmail        ops@example.com\n");
+  await succeed("alerts", "set", "--low-balance", "5.00");
+  assert.equal(calls.at(-1), 'PUT /v1/wallet/alerts {"email":"ops@example.com","low_balance":"5.00"}');
+  calls.length = 0;
+  await succeed("alerts", "set", "--low-balance", "none", "--email", "none");
+  assert.deepEqual(calls, ['PUT /v1/wallet/alerts {"email":null,"low_balance":null}']);
+});
+
+test("a retry is visible on a terminal, and neither in a pipe nor with --json", async (context) => {
+  context.mock.method(Math, "random", () => 0);
+  const show = (args: string[], isTerminal: boolean) => {
+    isOverloaded = true;
+    return cli.run(["alerts", "show", ...args], env, { isTerminal });
+  };
+  assert.deepEqual(await show([], true), {
+    code: 0,
+    out: "Low balance  no alert\nEmail        ops@example.com\n",
+    err: "Attempt 1 failed: overloaded (503). Next attempt in 0.0 s.\n",
+  });
+  assert.equal((await show([], false)).err, "");
+  assert.equal((await show(["--json"], true)).err, "");
+});
+
 test("entries prints a table, fetches only the pages it needs and passes its filters on", async () => {
   const { out } = await succeed("entries", "--limit", "2");
   assert.match(out, /^TIME +KIND +USD +BALANCE +REQUEST\n2026-11-16 17:20:01 UTC {2}search {2}-0\.01 /);
@@ -248,6 +339,11 @@ const failures: [args: string[], code: number, message: RegExp][] = [
   ],
   [["keys", "rotate", "bat"], 1, /No key has the id or name "bat"/],
   [["keys", "update", "batch"], 2, /No changes given/],
+  [["keys", "update", "batch", "--expires", "tomorrow"], 2, /Expected a date such as 2027-01-31, or a time with its/],
+  [["keys", "update", "batch", "--expires", "2027-02-30"], 2, /Expected a date/],
+  [["keys", "update", "batch", "--expires", "2027-01-31T18:00"], 2, /Expected a date/],
+  [["alerts", "set"], 2, /No changes given/],
+  [["alerts", "set", "--low-balance", "5,00"], 2, /Expected an amount in USD/],
   [["webhooks", "delete", "w-1"], 2, /Add --yes/],
   [["webhooks", "update", "w-1", "--enable", "--disable"], 2, /cannot be used with option/],
   [["webhooks", "create", "https://a.example", "--event", "key.made"], 2, /Allowed choices are wallet\.low_balance/],

@@ -16,7 +16,8 @@ export interface Context {
   /** The folder with the rankings of recent searches. */
   rankingsFolder: string;
   resolve: (kind: KeyKind, options: CredentialOptions) => Credentials;
-  connect: (kind: KeyKind, options: CredentialOptions) => Pennyblack;
+  /** A client that reports its retries on a terminal, except for `--json`. */
+  connect: (kind: KeyKind, options: CommonOptions) => Pennyblack;
   /** Writes a result to stdout. */
   print: (text: string) => void;
   /** Writes a message for the user to stderr, so that it does not mix with piped results. */

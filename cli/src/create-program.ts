@@ -1,9 +1,11 @@
-import { Pennyblack } from "@pennyblack/sdk";
+import { Pennyblack, type ResponseEvent } from "@pennyblack/sdk";
 import { Command } from "commander";
 import { addExamples } from "./add-examples.ts";
+import { addAlertCommands } from "./alert-commands.ts";
 import { addCompletionCommands } from "./completion-commands.ts";
 import type { Context } from "./context.ts";
 import { resolveCredentials } from "./credentials.ts";
+import { describeRetry } from "./describe-retry.ts";
 import { addEntryCommands } from "./entry-commands.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addLensCommand } from "./lens-command.ts";
@@ -41,6 +43,9 @@ could see.`;
 export function createProgram({ env, stdin, stdout, stderr }: ProgramOptions): Command {
   const path = profilesPath(env);
   const resolve: Context["resolve"] = (kind, options) => resolveCredentials(kind, options, { env, path });
+  const reportRetry = (event: ResponseEvent): void => {
+    if (event.retryInMs !== undefined) stderr.write(`${describeRetry(event, event.retryInMs)}\n`);
+  };
   const context: Context = {
     env,
     stdin,
@@ -50,7 +55,7 @@ export function createProgram({ env, stdin, stdout, stderr }: ProgramOptions): C
     resolve,
     connect(kind, options) {
       const { apiKey, baseUrl } = resolve(kind, options);
-      return new Pennyblack({ apiKey, baseUrl });
+      return new Pennyblack({ apiKey, baseUrl, ...(stderr.isTTY && !options.json && { onResponse: reportRetry }) });
     },
     print: (text) => void stdout.write(`${text}\n`),
     printInfo: (text) => void stderr.write(`${text}\n`),
@@ -75,6 +80,7 @@ export function createProgram({ env, stdin, stdout, stderr }: ProgramOptions): C
   addLensCommand(program, context);
   addWhoamiCommand(program, context);
   addWalletCommands(program, context);
+  addAlertCommands(program, context);
   addEntryCommands(program, context);
   addKeyCommands(program, context);
   addWebhookCommands(program, context);

@@ -1,8 +1,42 @@
-import { formatUsd, type Key, type KeyBudgetPeriod, toMicros } from "@pennyblack/sdk";
-import { formatTime, sanitize } from "./terminal.ts";
+import { type CurrentKey, formatUsd, type Key, type KeyBudgetPeriod, toMicros } from "@pennyblack/sdk";
+import { formatTime, sanitize, table } from "./terminal.ts";
 
-/** The rows of a table that describes one key. */
-export function formatKey(key: Key): string[][] {
+type Limits = Pick<Key, "searches_per_second" | "searches_in_flight">;
+
+/** A table of keys. Only the key that replaced a rotated key refers to it. */
+export function formatKeys(keys: readonly Key[]): string {
+  const replaced = new Set(keys.map(({ rotated_from }) => rotated_from));
+  const rows = keys.map((key) => [
+    key.id,
+    `${key.start}…`,
+    key.mode,
+    key.state === "active" && replaced.has(key.id) && key.expires_at !== null
+      ? `until ${formatMinute(key.expires_at)}`
+      : key.state,
+    formatBudgets(key.budget),
+    key.last_used_at === null ? "never" : formatMinute(key.last_used_at),
+    key.expires_at === null ? "never" : formatMinute(key.expires_at),
+    sanitize(key.name),
+  ]);
+  return table([["ID", "KEY", "MODE", "STATE", "SPENT/BUDGET", "LAST USED", "EXPIRES", "NAME"], ...rows]);
+}
+
+/** `0.12/1.00 day, 3.00/20.00 month` */
+function formatBudgets(budget: Key["budget"]): string {
+  const periods = (["total", "day", "month"] as const).flatMap((name) => {
+    const period = budget?.[name];
+    return period ? [`${period.spent}/${period.limit} ${name}`] : [];
+  });
+  return periods.length === 0 ? "none" : periods.join(", ");
+}
+
+/** `2026-11-16 17:20Z` */
+function formatMinute(isoTime: string): string {
+  return `${new Date(isoTime).toISOString().slice(0, 16).replace("T", " ")}Z`;
+}
+
+/** The rows of a table that describes one key. `limits`: what applies to it. Default: its own. */
+export function formatKey(key: Key, limits?: CurrentKey["effective_limits"]): string[][] {
   const { budget } = key;
   const periods = [
     ["Total budget", budget?.total],
@@ -19,8 +53,9 @@ export function formatKey(key: Key): string[][] {
     ["Scopes", key.scopes.join(", ")],
     ["Expires", key.expires_at === null ? "never" : formatTime(key.expires_at)],
     ["Allowed IPs", key.allowed_ips === null ? "any" : key.allowed_ips.join(", ")],
-    ["Limits", `${key.searches_per_second} searches per second, ${key.searches_in_flight} in flight`],
-    ...(budgetRows.length > 0 ? budgetRows : [["Budget", "none"]]),
+    ...(key.mode === "mgmt"
+      ? []
+      : [["Limits", formatLimits(key, limits ?? key)], ...(budgetRows.length > 0 ? budgetRows : [["Budget", "none"]])]),
     ["Last used", key.last_used_at === null ? "never" : formatTime(key.last_used_at)],
     ["Created", formatTime(key.created_at)],
   ];
@@ -30,6 +65,15 @@ export function formatKey(key: Key): string[][] {
 export function formatRest({ limit, spent }: { limit: string; spent: string }): string {
   const left = toMicros(limit) - toMicros(spent);
   return formatUsd(left < 0n ? 0n : left);
+}
+
+function formatLimits(
+  { mode, ...own }: Key,
+  { searches_per_second: rate, searches_in_flight: inFlight }: Limits,
+): string {
+  const isShared = rate < own.searches_per_second || inFlight < own.searches_in_flight;
+  const owner = isShared ? `, for all ${mode} keys of the wallet` : "";
+  return `${rate} searches per second, ${inFlight} in flight${owner}`;
 }
 
 function formatBudget({ limit, spent, resets_at }: KeyBudgetPeriod): string {

@@ -4,10 +4,10 @@ import { addExamples } from "./add-examples.ts";
 import { addOptions, parseInteger } from "./common-options.ts";
 import type { CommonOptions, Context } from "./context.ts";
 import { findKeyId } from "./find-key.ts";
-import { formatKey } from "./format-key.ts";
+import { formatKey, formatKeys } from "./format-key.ts";
 import { addKeySettings, type KeySettings, readKeySettings } from "./key-settings.ts";
 import { type OutputOptions, outputSecret } from "./output-secret.ts";
-import { sanitize, table } from "./terminal.ts";
+import { formatTime, sanitize, table } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
 type CreateOptions = OutputOptions & KeySettings & { name: string; mode: Key["mode"] };
@@ -49,7 +49,7 @@ function addChangeCommands(keys: Command, context: Context): void {
   );
   addExamples(create, [
     "pennyblack keys create --name batch --per-day 1.00 --out batch.key",
-    "pennyblack keys create --name ci --mode test --expires 2027-01-01T00:00:00Z",
+    "pennyblack keys create --name ci --mode test --expires 2027-01-31",
   ]);
 
   const update = keys
@@ -86,8 +86,7 @@ async function listKeys(options: CommonOptions, { connect, print }: Context): Pr
   for await (const key of connect("manage", options).keys.list()) keys.push(key);
   if (options.json) return print(JSON.stringify({ keys }));
   if (keys.length === 0) return print("No API keys.");
-  const rows = keys.map(({ id, start, mode, state, name }) => [id, `${start}…`, mode, state, sanitize(name)]);
-  print(table([["ID", "KEY", "MODE", "STATE", "NAME"], ...rows]));
+  print(formatKeys(keys));
 }
 
 async function showKey(idOrName: string, options: CommonOptions, { connect, print }: Context): Promise<void> {
@@ -114,7 +113,8 @@ async function rotateKey(idOrName: string, options: RotateOptions, context: Cont
   const client = context.connect("manage", options);
   const id = await findKeyId(client, idOrName);
   outputKey(await client.keys.rotate(id, { graceSeconds: options.grace }), options, context);
-  context.printInfo(`The old key keeps working for ${options.grace} s.`);
+  const until = formatTime(new Date(Date.now() + options.grace * 1_000).toISOString());
+  context.printInfo(options.grace === 0 ? "The old key has expired." : `The old key keeps working until ${until}.`);
 }
 
 async function revokeKey(idOrName: string, options: RevokeOptions, context: Context): Promise<void> {

@@ -1,6 +1,6 @@
 import type { UpdateKeyRequest } from "@pennyblack/sdk";
 import type { Command } from "commander";
-import { parseInteger, parseUsd } from "./common-options.ts";
+import { orNone, parseInteger, parseTime, parseUsd, toNullable } from "./common-options.ts";
 
 /** "none" removes a budget or the expiry. */
 export interface KeySettings {
@@ -16,10 +16,10 @@ export interface KeySettings {
 /** Adds the settings that a key can be created with and that can be changed later. */
 export function addKeySettings(command: Command): Command {
   return command
-    .option("--per-day <usd>", 'daily budget, or "none"', parseBudget)
-    .option("--per-month <usd>", 'monthly budget, or "none"', parseBudget)
-    .option("--total <usd>", 'total budget, or "none"', parseBudget)
-    .option("--expires <time>", 'date or time when the key expires, or "none"')
+    .option("--per-day <usd>", 'daily budget, or "none"', orNone(parseUsd))
+    .option("--per-month <usd>", 'monthly budget, or "none"', orNone(parseUsd))
+    .option("--total <usd>", 'total budget, or "none"', orNone(parseUsd))
+    .option("--expires <time>", 'date (UTC) or time when the key expires, or "none"', orNone(parseTime))
     .option("--allow-ip <address...>", 'IP addresses or networks that may use the key, or "any"')
     .option("--per-second <count>", "maximum number of searches per second", parseInteger)
     .option("--in-flight <count>", "maximum number of searches in flight", parseInteger);
@@ -40,13 +40,4 @@ export function readKeySettings(settings: KeySettings): Omit<UpdateKeyRequest, "
     ...(perSecond !== undefined && { searches_per_second: perSecond }),
     ...(inFlight !== undefined && { searches_in_flight: inFlight }),
   };
-}
-
-function parseBudget(text: string): string {
-  return text === "none" ? text : parseUsd(text);
-}
-
-// Not in the parser of the option, because commander replaces null with an empty string.
-function toNullable(text: string): string | null {
-  return text === "none" ? null : text;
 }

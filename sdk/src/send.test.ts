@@ -57,7 +57,9 @@ test("a top-up is retried with the same Idempotency-Key", async () => {
   assert.equal(sent[0]?.headers.get("idempotency-key"), sent[1]?.headers.get("idempotency-key"));
 });
 
-test("the hooks see every attempt, but neither the key nor the query", async () => {
+test("the hooks see every attempt and the pause after it, but neither the key nor the query", async (context) => {
+  context.mock.method(Math, "random", () => 0.5);
+  context.mock.method(clock, "sleep", () => Promise.resolve());
   const events: string[] = [];
   const hooks = {
     onRequest: (event: RequestEvent) => events.push(JSON.stringify(event)),
@@ -73,9 +75,9 @@ test("the hooks see every attempt, but neither the key nor the query", async () 
     events.map((event) => JSON.parse(event) as unknown),
     [
       { ...request, attempt: 1 },
-      { ...request, attempt: 1, code: "connection_closed" },
+      { ...request, attempt: 1, code: "connection_closed", retryInMs: 125 },
       { ...request, attempt: 2 },
-      { ...request, attempt: 2, status: 503, requestId: "r-1", code: "overloaded" },
+      { ...request, attempt: 2, status: 503, requestId: "r-1", code: "overloaded", retryInMs: 250 },
       { ...request, attempt: 3 },
       { ...request, attempt: 3, status: 200 },
     ],

@@ -27,6 +27,8 @@ export interface ResponseEvent extends RequestEvent {
   requestId: string | undefined;
   /** The code of the error. Undefined if the attempt succeeded. */
   code: ErrorCode | undefined;
+  /** How long until the next attempt. Undefined if this is the last one. */
+  retryInMs: number | undefined;
 }
 
 export interface Connection {
@@ -84,8 +86,15 @@ export async function send(connection: Connection, call: Call): Promise<ApiRespo
     const timeoutMs = Math.min(limitMs - nowMs, waitEndMs + responseGraceMs - nowMs, maxAttemptMs);
     const waitSeconds = call.waitSeconds && Math.max(1, Math.round((waitEndMs - nowMs) / 1_000));
     const event = { method: call.method, url: connection.baseUrl + call.path, attempt: attempts };
-    const outcome = await observe(connection, event, () => attempt(connection, { ...call, waitSeconds }, timeoutMs));
-    if ("headers" in outcome) return outcome;
+    notify(connection.onRequest, event);
+    const outcome = await attempt(connection, { ...call, waitSeconds }, timeoutMs);
+    const durationMs = clock.nowMs() - nowMs;
+    const report = (retryInMs: number | undefined): void =>
+      notify(connection.onResponse, { ...event, durationMs, ...describeOutcome(outcome), retryInMs });
+    if ("headers" in outcome) {
+      report(undefined);
+      return outcome;
+    }
     // An earlier attempt that got no response may have been charged. A later error response does not rule that out.
     isChargeUnknown ||= outcome.charged === "unknown";
     const delayMs = (outcome.retryAfter ?? 0) * 1_000 + Math.random() * Math.min(8_000, 250 * 2 ** retries);
@@ -96,6 +105,7 @@ export async function send(connection: Connection, call: Call): Promise<ApiRespo
     const isStillRunning = outcome.code === "idempotency_in_progress" && connection.maxRetries > 0;
     const isLast = isTooLate || (retries >= connection.maxRetries && !isStillRunning);
     if (isLast || !canRetry(call, outcome)) {
+      report(undefined);
       const fields = {
         ...outcome,
         ...(isChargeUnknown ? describeUncertainty(call, outcome) : describeCharge(call, outcome)),
@@ -103,6 +113,7 @@ export async function send(connection: Connection, call: Call): Promise<ApiRespo
       throw createError({ ...fields, idempotencyKey: call.idempotencyKey });
     }
     if (!isStillRunning) retries += 1;
+    report(delayMs);
     await clock.sleep(delayMs, call.signal);
   }
 }
@@ -113,22 +124,10 @@ function canRetry(call: Call, failure: ErrorFields): boolean {
   return failure.status === 429 || (failure.code === "connection_closed" && failure.charged === false);
 }
 
-/** Calls the hooks before and after an attempt. Not after one that the caller aborts. */
-async function observe(
-  { onRequest, onResponse }: Connection,
-  event: RequestEvent,
-  run: () => Promise<ApiResponse | ErrorFields>,
-): Promise<ApiResponse | ErrorFields> {
-  notify(onRequest, event);
-  const startMs = clock.nowMs();
-  const outcome = await run();
-  const durationMs = clock.nowMs() - startMs;
-  const result =
-    "headers" in outcome
-      ? { status: outcome.status, requestId: outcome.headers.get("request-id") ?? undefined, code: undefined }
-      : { status: outcome.status, requestId: outcome.requestId, code: outcome.code };
-  notify(onResponse, { ...event, durationMs, ...result });
-  return outcome;
+function describeOutcome(outcome: ApiResponse | ErrorFields): Pick<ResponseEvent, "status" | "requestId" | "code"> {
+  return "headers" in outcome
+    ? { status: outcome.status, requestId: outcome.headers.get("request-id") ?? undefined, code: undefined }
+    : { status: outcome.status, requestId: outcome.requestId, code: outcome.code };
 }
 
 function notify<Event>(hook: ((event: Event) => void) | undefined, event: Event): void {

@@ -17,8 +17,12 @@ export function createCli() {
   return {
     home,
     ...folders,
-    run: async (args: readonly string[], env: Record<string, string> = {}): Promise<CliRun> => {
-      const [stdout, stderr] = [createStream(), createStream()];
+    run: async (
+      args: readonly string[],
+      env: Record<string, string> = {},
+      { isTerminal = false } = {},
+    ): Promise<CliRun> => {
+      const [stdout, stderr] = [createStream(isTerminal), createStream(isTerminal)];
       const stdin = Readable.from([]) as NodeJS.ReadStream;
       const code = await runProgram(args, {
         env: { ...folders, ...env },
@@ -32,12 +36,12 @@ export function createCli() {
   };
 }
 
-/** A stream that is not a terminal and collects its text. */
-function createStream() {
+/** A stream that collects its text. */
+function createStream(isTTY: boolean) {
   let written = "";
   const write = (text: string): boolean => {
     written += text;
     return true;
   };
-  return { stream: { write, isTTY: false } as NodeJS.WriteStream, read: () => written };
+  return { stream: { write, isTTY, columns: 100 } as NodeJS.WriteStream, read: () => written };
 }
