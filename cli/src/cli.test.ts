@@ -50,6 +50,8 @@ async function startStub() {
     "GET /v1/keys": { keys: [key], next_cursor: null },
     "GET /v1/keys/k-1": key,
     "PATCH /v1/keys/k-1": key,
+    "GET /v1/wallet/alerts": { email: null, low_balance: null },
+    "PUT /v1/wallet/alerts": { email: null, low_balance: "5.00" },
     "GET /v1/webhooks": { endpoints: [] },
     "POST /v1/webhooks": { id: "w-1", secret: "whsec_made" },
     "POST /v1/keys": { ...key, key: "pb_live_made" },
