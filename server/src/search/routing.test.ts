@@ -244,7 +244,10 @@ test("one of two searches is the trial of an empty key, and the other does not c
 
 test("an upstream whose circuit opened while the search waited for another one is not called", async () => {
   const waiting: (() => void)[] = [];
-  const fail = () => new Promise<FailureReason>((resolve) => void waiting.push(() => resolve("status")));
+  const fail = () =>
+    new Promise<FailureReason>((resolve) => {
+      waiting.push(() => resolve("status"));
+    });
   const { search, calls } = route({ a: fail, b: "account_empty" });
   const [first, second] = [search(), search()];
   waiting[0]?.();
