@@ -18,7 +18,7 @@ import {
 } from "./app/search-app.ts";
 import { siteRoutes } from "./app/site-routes.ts";
 import type { ServerConfig } from "./config/config.ts";
-import { findProblemShape } from "./dialects/dialects.ts";
+import { describeUnknownOperation, findProblemShape } from "./dialects/dialects.ts";
 import { createHttpServer } from "./http/http-server.ts";
 import { createOpsServer } from "./http/ops-server.ts";
 import type { Route } from "./http/route.ts";
@@ -63,6 +63,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     publicUrl,
     trustedProxies,
     findProblemShape,
+    describeUnknownPath: describeUnknownOperation,
     log,
     whenStopping: () => state,
     admission: limits.admission,

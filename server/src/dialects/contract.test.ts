@@ -152,6 +152,8 @@ for (const dialect of dialects) {
       if (group === undefined) problemOf(() => translate(dialect, request, parameter));
       else {
         assert.ok(detail.includes(groups[group]) && detail.includes(`Pennyblack-Ignore: ${group}`), detail);
+        // Most clients cannot send the header.
+        assert.ok(detail.includes(`add \`${group}\` to \`compat.ignore\` of the key`), detail);
         assert.deepEqual(translate(dialect, request, group).ignored, [parameter]);
         assert.deepEqual(translate(dialect, request, parameter).ignored, [parameter]);
       }

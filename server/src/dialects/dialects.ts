@@ -31,7 +31,19 @@ const byName = new Map(dialects.map((dialect) => [dialect.name, dialect]));
 
 /** How errors at this path are written, also those of paths that do not exist. Undefined outside /compat/. */
 export function findProblemShape(path: string): ShapeProblem | undefined {
-  if (!path.startsWith("/compat/")) return undefined;
-  const dialect = byName.get(path.split("/", 3)[2] ?? "");
+  const dialect = findDialect(path);
   return dialect && ((problem) => ({ ...problem, ...dialect.toError(problem) }));
+}
+
+/** Why a path of a vendor's API has no route: it is one of their other operations. Undefined outside /compat/. */
+export function describeUnknownOperation(path: string, publicUrl: string): string | undefined {
+  const dialect = findDialect(path);
+  if (!dialect) return undefined;
+  const { name, title, method } = dialect;
+  const search = `\`${method} /compat/${name}${dialect.path}\``;
+  return `Pennyblack does not have this operation of ${title}: it only searches, with ${search}. See ${publicUrl}/docs/compat/${name}`;
+}
+
+function findDialect(path: string): Dialect | undefined {
+  return path.startsWith("/compat/") ? byName.get(path.split("/", 3)[2] ?? "") : undefined;
 }

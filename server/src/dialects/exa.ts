@@ -1,4 +1,5 @@
 import type { Dialect } from "./dialect.ts";
+import { rankScore } from "./rank-score.ts";
 
 /** exa-js sends `contents` with every search, so it is never refused, and expects the text that it requests. */
 export const exa: Dialect = {
@@ -44,7 +45,14 @@ export const exa: Dialect = {
   toResponse: ({ results }, { requestId }) => ({
     requestId,
     // Exa's ids of pages are their URLs.
-    results: results.map(({ title, url, snippet }) => ({ id: url, title, url, text: snippet, highlights: [snippet] })),
+    results: results.map(({ title, url, snippet }, index) => ({
+      id: url,
+      title,
+      url,
+      score: rankScore(index),
+      text: snippet,
+      highlights: [snippet],
+    })),
   }),
   toError: ({ detail, code, request_id }) => ({ error: detail, tag: code.toUpperCase(), requestId: request_id }),
 };

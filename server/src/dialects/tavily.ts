@@ -1,4 +1,5 @@
 import type { Dialect } from "./dialect.ts";
+import { rankScore } from "./rank-score.ts";
 
 /** `@tavily/core` calls `.map` on `images`, and both clients read `detail.error`. */
 export const tavily: Dialect = {
@@ -45,7 +46,13 @@ export const tavily: Dialect = {
     follow_up_questions: null,
     answer: null,
     images: [],
-    results: results.map(({ title, url, snippet }) => ({ title, url, content: snippet, raw_content: null })),
+    results: results.map(({ title, url, snippet }, index) => ({
+      title,
+      url,
+      content: snippet,
+      score: rankScore(index),
+      raw_content: null,
+    })),
     response_time: seconds,
     request_id: requestId,
   }),

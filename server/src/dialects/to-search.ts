@@ -148,7 +148,7 @@ function isListed(values: readonly Scalar[] | undefined, value: unknown): boolea
 
 function describeRefusal(group: Group | undefined): string {
   if (group === undefined) return "is not supported with this value";
-  return `is not supported: a search cannot ${groups[group]}. Remove it, or send the header \`Pennyblack-Ignore: ${group}\` to search without it`;
+  return `is not supported: a search cannot ${groups[group]}. Remove it, or add \`${group}\` to \`compat.ignore\` of the key to search without it (in one request: \`Pennyblack-Ignore: ${group}\`)`;
 }
 
 function conflictingKeys(name: string): Problem {

@@ -39,6 +39,8 @@ export interface HttpServerOptions {
   whenStopping: () => { isDraining: boolean; isRefusing: boolean };
   /** How problems at a path are written. Undefined for RFC 9457. */
   findProblemShape?: (path: string) => ShapeProblem | undefined;
+  /** The detail of the 404 for a path without a route. Undefined for the default. */
+  describeUnknownPath?: (path: string, publicUrl: string) => string | undefined;
   /** Called after each response, for logs and metrics. */
   onResponse: (request: FastifyRequest, reply: FastifyReply) => void;
   /** Called instead if the connection was closed without a response. */
@@ -120,7 +122,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   }
   // A request outlives its connection if the caller disconnects, but its hold still has to be captured or released.
   app.addHook("onClose", unfinished.ended);
-  app.setNotFoundHandler((request, reply) => sendProblem(request, reply, unknownPathProblem(known, request)));
+  app.setNotFoundHandler((request, reply) => {
+    const fallback = options.describeUnknownPath?.(request.url.split("?", 1)[0] ?? "/", publicUrl);
+    sendProblem(request, reply, unknownPathProblem(known, request, fallback));
+  });
 
   /** Before the caller is known. */
   function whyRejected({ raw }: FastifyRequest): Problem | undefined {

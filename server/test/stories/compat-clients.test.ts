@@ -53,6 +53,19 @@ const cases: Case[] = [
   },
 ];
 
+/** Dialects whose vendor returns a score. */
+const scoredDialects = ["tavily", "exa"];
+
+/**
+ * Filters of programs. Tavily recommends a minimum score without naming one:
+ * https://docs.tavily.com/documentation/best-practices/best-practices-search
+ */
+const scoreFilters: Record<string, (score: number) => boolean> = {
+  "score > 0.5": (score) => score > 0.5,
+  "score >= 0.5": (score) => score >= 0.5,
+  "score && score > 0.7": (score) => Boolean(score) && score > 0.7,
+};
+
 for (const client of clients) {
   for (const each of cases) {
     if (each.hasOwnTimeout && client.timeoutSeconds === undefined) {
@@ -95,6 +108,25 @@ for (const client of clients) {
     record("retry", client.name, `${client.retries ? "by the client" : "by the caller"}, ${cents(1)}`);
   });
 
+  test(`${client.name}: scores are from 0 to 1 and never rise, and a filter by score keeps results`, async () => {
+    const { test: key } = await createWallet();
+    const outcome = await client.search({ baseUrl: `${server.url}/compat/${client.dialect}`, key }, "cats");
+    assert.ok("scores" in outcome);
+    if (!scoredDialects.includes(client.dialect)) {
+      assert.deepEqual(new Set(outcome.scores), new Set([undefined]), "the vendor has no score");
+      return record("score", client.name, "none");
+    }
+    const scores = outcome.scores.map((score) => score ?? assert.fail("a result has no score"));
+    assert.ok(scores.every((score) => score > 0 && score <= 1));
+    assert.deepEqual(
+      scores,
+      scores.toSorted((a, b) => b - a),
+    );
+    for (const [source, keeps] of Object.entries(scoreFilters))
+      assert.ok(scores.filter(keeps).length > 0, `${source} keeps no result of ${scores.join()}`);
+    record("score", client.name, scores.join(", "));
+  });
+
   for (const { row, compat, paid } of [
     { row: "lost response", compat: null, paid: 2 },
     { row: "lost response, repeat", compat: { repeat: choosePeriod() }, paid: 1 },
@@ -119,7 +151,7 @@ for (const client of clients) {
 function assertOutcome(outcome: ClientOutcome, { error, isEmpty }: Case, client: string): void {
   // The tool of LangChain turns an empty list into an error for the model.
   if (isEmpty && client === "@langchain/tavily") assert.match(JSON.stringify(outcome), /No search results found/);
-  else if (isEmpty) assert.deepEqual(outcome, { urls: [] });
+  else if (isEmpty) assert.deepEqual(outcome, { urls: [], scores: [] });
   else if (error) assert.match("error" in outcome ? outcome.error : JSON.stringify(outcome), error);
   else assert.ok("urls" in outcome && outcome.urls.length > 0, JSON.stringify(outcome));
 }

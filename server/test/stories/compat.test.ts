@@ -134,11 +134,34 @@ test("errors before the search have the vendor's shape too", async () => {
     assert.deepEqual([status, body.code], [401, "authentication_required"]);
     assert.equal(headers.get("www-authenticate"), 'Bearer realm="search"');
   }
-  const unknown = await server.request("/compat/tavily/extract", { method: "POST" });
-  assert.equal(unknown.status, 404);
-  assert.match(unknown.body.detail.error, /Nothing exists at this path/);
   const method = await server.request("/compat/exa/search");
   assert.deepEqual([method.status, method.headers.get("allow"), typeof method.body.error], [405, "POST", "string"]);
+});
+
+test("an operation of a vendor that does not exist here is named, with the page of those that do", async () => {
+  const operations: [string, string][] = [
+    ["tavily", "/extract"],
+    ["tavily", "/crawl"],
+    ["exa", "/contents"],
+    ["exa", "/findSimilar"],
+    ["exa", "/answer"],
+    ["serper", "/news"],
+    ["serper", "/images"],
+    ["brave", "/res/v1/news/search"],
+    ["perplexity", "/chat/completions"],
+  ];
+  for (const [name, path] of operations) {
+    const dialect = find(name);
+    const reply = await server.request(`/compat/${name}${path}?q=cats`, { method: "POST", body: "{}" });
+    assert.deepEqual([reply.status, reply.body.code], [404, "not_found"], path);
+    const expected = `Pennyblack does not have this operation of ${dialect.title}: it only searches, with \`${dialect.method} /compat/${name}${dialect.path}\`. See http`;
+    assert.ok(reply.text.includes(JSON.stringify(expected).slice(1, -1)), reply.text);
+    assert.match(reply.text, new RegExp(`/docs/compat/${name}"`));
+  }
+  const misspelled = await server.request("/compat/tavily/serach", { method: "POST" });
+  assert.match(misspelled.body.detail.error, /Did you mean `POST \/compat\/tavily\/search`\?$/);
+  const elsewhere = await server.request("/compat/bing/search");
+  assert.match(elsewhere.body.detail, /Nothing exists at this path/);
 });
 
 test("two different keys are rejected wherever they are", async () => {
@@ -168,7 +191,10 @@ test("refused parameters cost nothing, and ignored and capped ones are reported"
   const filters = { include_domains: ["example.com"], time_range: "day", max_results: 50, search_depth: "basic" };
   const refused = await send(tavily, credential, "cats", filters);
   assert.equal(refused.status, 400);
-  assert.match(refused.body.detail.error, /`include_domains` is not supported.*Pennyblack-Ignore: domains/);
+  assert.match(
+    refused.body.detail.error,
+    /`include_domains` is not supported.*`compat\.ignore` of the key.*Pennyblack-Ignore: domains/,
+  );
   assert.equal(refused.body.errors.length, 2);
   const ignoring = { ...credential, "pennyblack-ignore": "domains, freshness" };
   const searched = await send(tavily, ignoring, "cats", filters);

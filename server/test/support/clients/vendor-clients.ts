@@ -6,8 +6,8 @@ import { installOnDemand } from "../../../../tools/on-demand/install-on-demand.t
 
 // The vendors' own clients, as they are on npm. They are a group of tools/on-demand, because they bring 50 packages.
 
-/** What a program that uses the client learns: the URLs it found, or the text of an error. */
-export type ClientOutcome = { urls: string[] } | { error: string };
+/** What a program that uses the client learns: the URLs it found with their scores, or the text of an error. */
+export type ClientOutcome = { urls: string[]; scores: (number | undefined)[] } | { error: string };
 
 export interface VendorClient {
   name: string;
@@ -27,7 +27,7 @@ export interface ClientSettings {
   maxRetries?: number;
 }
 
-type Results = { results: { url: string }[] };
+type Results = { results: { url: string; score?: number }[] };
 
 interface TavilyModule {
   tavily(options: object): { search(query: string, options: object): Promise<Results> };
@@ -115,7 +115,8 @@ export async function loadVendorClients(): Promise<VendorClient[]> {
 async function outcomeOf(search: Promise<Results | { error: string }>): Promise<ClientOutcome> {
   try {
     const found = await search;
-    return "results" in found ? { urls: found.results.map(({ url }) => url) } : { error: found.error };
+    if (!("results" in found)) return { error: found.error };
+    return { urls: found.results.map(({ url }) => url), scores: found.results.map(({ score }) => score) };
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }
