@@ -1,10 +1,9 @@
-import type { RunList, UsageOptions, UsagePeriod, UsageReport } from "@pennyblack/sdk";
+import type { RunList, UsagePeriod, UsageReport } from "@pennyblack/sdk";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api } from "./client.ts";
 import { toQuery } from "./ledger.ts";
+import type { UsageGroup } from "./usage-group.ts";
 import { walletPath } from "./wallet.ts";
-
-export type UsageGroup = NonNullable<UsageOptions["group"]>[number];
 
 export interface UsageQuery {
   from: string;

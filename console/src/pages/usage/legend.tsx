@@ -1,4 +1,4 @@
-import type { UsageGroup } from "../../api/usage.ts";
+import type { UsageGroup } from "../../api/usage-group.ts";
 import type { Pivot } from "./pivot.ts";
 import { seriesColor } from "./series-color.ts";
 import classes from "./usage.module.css";

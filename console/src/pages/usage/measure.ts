@@ -1,5 +1,5 @@
 import type { Search } from "@pennyblack/sdk";
-import type { UsageGroup } from "../../api/usage.ts";
+import type { UsageGroup } from "../../api/usage-group.ts";
 import type { Mode } from "../../api/wallet.ts";
 import { formatMoney, toNumber } from "../../format/format-money.ts";
 import { formatCount } from "../../format/format-time.ts";

@@ -1,4 +1,4 @@
-import type { UsageGroup } from "../../api/usage.ts";
+import type { UsageGroup } from "../../api/usage-group.ts";
 import { parseTimeRange, type TimeRange, timeRanges } from "./time-range.ts";
 
 /** What the page shows, from the parameters of its URL. */

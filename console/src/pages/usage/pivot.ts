@@ -1,5 +1,5 @@
 import type { UsagePeriod } from "@pennyblack/sdk";
-import type { UsageGroup } from "../../api/usage.ts";
+import type { UsageGroup } from "../../api/usage-group.ts";
 import { addMoney } from "../../format/format-money.ts";
 
 export interface Count {

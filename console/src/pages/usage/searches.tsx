@@ -4,13 +4,15 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useMemo, useState } from "react";
 import { keysQuery } from "../../api/keys.ts";
-import { type Usage, type UsageGroup, usageQuery } from "../../api/usage.ts";
+import { type Usage, usageQuery } from "../../api/usage.ts";
+import type { UsageGroup } from "../../api/usage-group.ts";
 import { Metric } from "../../components/metric.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { Section } from "../../components/page.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { EmptyState, QueryState } from "../../components/states.tsx";
 import { useTimeZone } from "../../components/use-time-zone.ts";
+import { download } from "../../format/download.ts";
 import { formatMoney } from "../../format/format-money.ts";
 import { formatCount } from "../../format/format-time.ts";
 import { useMode } from "../../layout/mode.tsx";
@@ -25,7 +27,7 @@ import { SelectedSearches } from "./selected-searches.tsx";
 import { seriesLabel } from "./series-label.ts";
 import { startOf } from "./time-range.ts";
 import classes from "./usage.module.css";
-import { download, toUsageCsv } from "./usage-csv.ts";
+import { toUsageCsv } from "./usage-csv.ts";
 import { UsageTable } from "./usage-table.tsx";
 
 // The chart library is large, so it is loaded after the numbers.

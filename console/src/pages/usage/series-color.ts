@@ -1,4 +1,4 @@
-import type { UsageGroup } from "../../api/usage.ts";
+import type { UsageGroup } from "../../api/usage-group.ts";
 
 // The largest outcome is usually "completed"; failures are amber and gray.
 const outcomeOrder = [0, 4, 2, 6, 5, 3, 1];

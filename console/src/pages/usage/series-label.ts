@@ -1,5 +1,5 @@
 import type { UsagePeriod } from "@pennyblack/sdk";
-import type { UsageGroup } from "../../api/usage.ts";
+import type { UsageGroup } from "../../api/usage-group.ts";
 import { formatEndUser } from "../../format/format-end-user.ts";
 
 const outcomes: Record<string, string> = {

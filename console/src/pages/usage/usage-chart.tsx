@@ -1,7 +1,7 @@
 import "@mantine/charts/styles.css";
 import { BarChart } from "@mantine/charts";
 import { type ReactElement, useMemo } from "react";
-import type { UsageGroup } from "../../api/usage.ts";
+import type { UsageGroup } from "../../api/usage-group.ts";
 import { useTimeZone } from "../../components/use-time-zone.ts";
 import { formatBucket, formatBucketZone, formatTick, isPartial } from "./format-bucket.ts";
 import type { Measure } from "./measure.ts";

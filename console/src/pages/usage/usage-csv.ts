@@ -1,5 +1,5 @@
 import type { UsagePeriod } from "@pennyblack/sdk";
-import type { UsageGroup } from "../../api/usage.ts";
+import type { UsageGroup } from "../../api/usage-group.ts";
 import { toCsv } from "../../format/csv.ts";
 
 /** The visible lines as CSV: times in UTC, amounts in USD. */
@@ -29,12 +29,4 @@ export function toUsageCsv(
       line.charged,
     ]),
   ]);
-}
-
-export function download(name: string, text: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

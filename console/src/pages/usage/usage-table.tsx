@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import type { UsageGroup } from "../../api/usage.ts";
+import type { UsageGroup } from "../../api/usage-group.ts";
 import { Cell, Row, RowHeader, Table } from "../../components/table.tsx";
 import { useTimeZone } from "../../components/use-time-zone.ts";
 import { formatMoney } from "../../format/format-money.ts";

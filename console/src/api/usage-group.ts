@@ -1,0 +1,3 @@
+import type { UsageOptions } from "@pennyblack/sdk";
+
+export type UsageGroup = NonNullable<UsageOptions["group"]>[number];
