@@ -44,6 +44,7 @@ export function createMcpRoutes(dependencies: McpAppDependencies): Route[] {
     authenticate: ({ raw, ip }, onFound) => authenticate(raw.rawHeaders, ip, { keys, oauth, onFound }),
     recordRefusal: ({ id }, caller, error) =>
       dependencies.runner.recordRefusal({ id, caller, transport: "mcp" }, error),
+    recordRejected: dependencies.runner.recordRejected,
     enter: ({ mode, walletId }) => admission.enter(mode === "test" ? "tests" : "callers", walletId),
     async limitRequest({ walletId }, reply) {
       await limitWallet({ acquireSlot, admission }, walletId, reply);

@@ -38,8 +38,13 @@ export interface McpDependencies {
   searchBody: TObject;
   /** `onFound` is called with the owner of a key that exists, before it is refused or accepted. */
   authenticate: (request: FastifyRequest, onFound: (caller: Principal) => void) => Promise<Principal>;
-  /** Records a request that was refused before its message was known, because it could have been a search. */
-  recordRefusal: (request: FastifyRequest, caller: Principal, error: unknown) => void;
+  /**
+   * Records a request that was refused before its message was known, because it could have been a search. The caller is
+   * undefined if its key does not exist.
+   */
+  recordRefusal: (request: FastifyRequest, caller: Principal | undefined, error: unknown) => void;
+  /** Records a request that the server rejected before its key was known. */
+  recordRejected: (problem: Problem) => void;
   /** Occupies a slot of the wallet while its request is read. */
   enter: (caller: Principal) => () => void;
   /** Applies the limits of management requests. */
@@ -77,6 +82,7 @@ export function mcpRoutes(dependencies: McpDependencies): Route[] {
       description: "",
       answer: "application/json",
       problems: [],
+      onRejected: dependencies.recordRejected,
       handle: (request, reply) => handleMessage({ ...dependencies, cancellations, tools }, request, reply),
     },
   ];
@@ -123,7 +129,7 @@ async function receiveMessage(
     leaveSlot(request);
     return { caller, message };
   } catch (error) {
-    if (found) recordRefusal(request, found, error);
+    recordRefusal(request, found, error);
     throw error;
   }
 }

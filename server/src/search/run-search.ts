@@ -30,8 +30,12 @@ export interface SearchRunner {
   run: (call: SearchCall) => Promise<SearchAnswer>;
   /** Counts a call that the server rejected before its handler. */
   recordRejected: (problem: Problem) => void;
-  /** Records a request that was refused before it could be run. */
-  recordRefusal: (request: Pick<UnheldRequest, "id" | "transport"> & { caller: Principal }, error: unknown) => void;
+  /** Records a request that was refused before it could be run. The caller is undefined if its key does not exist. */
+  recordRefusal: (request: RefusedRequest, error: unknown) => void;
+}
+
+interface RefusedRequest extends Pick<UnheldRequest, "id" | "transport"> {
+  caller: Principal | undefined;
 }
 
 export interface SearchCall {
@@ -62,8 +66,10 @@ export function createSearchRunner(dependencies: SearchDependencies, recorders: 
     run: (call) => recorders.figures.duringSearch(() => runSearch(dependencies, recorders, call)),
     recordRejected: ({ code }) =>
       recordRequest(recorders, { ...none, id: "", transport: "http", facts: { kind: "refusal" }, outcome: code }),
-    recordRefusal: ({ caller, ...request }, error) =>
-      recordRequest(recorders, { ...none, ...request, facts: { kind: "refusal", caller }, outcome: outcomeOf(error) }),
+    recordRefusal({ caller, ...request }, error) {
+      const facts: SearchFacts = { kind: "refusal", ...(caller && { caller }) };
+      recordRequest(recorders, { ...none, ...request, facts, outcome: outcomeOf(error) });
+    },
   };
 }
 
