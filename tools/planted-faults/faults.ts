@@ -1,4 +1,5 @@
 import { abuseFaults } from "./abuse-faults.ts";
+import { countingFaults } from "./counting-faults.ts";
 import { dialectFaults } from "./dialect-faults.ts";
 import { endUserFaults } from "./end-user-faults.ts";
 import { evidenceFaults } from "./evidence-faults.ts";
@@ -42,4 +43,5 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...dialectFaults,
   ...abuseFaults,
   ...schemaFaults,
+  ...countingFaults,
 ];
