@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { plantedFaults } from "./faults.ts";
-import { staleReason } from "./planted-faults.ts";
+import { isInTenth, staleReason } from "./planted-faults.ts";
 
 test("each fault has an id of its own", () => {
   const ids = plantedFaults.map(({ id }) => id);
@@ -31,4 +31,15 @@ test("a fault is stale if its text is missing or ambiguous, or if it changes not
   assert.equal(staleReason(fault, "cad"), undefined);
   for (const text of ["", "aa"]) assert.match(staleReason(fault, text) ?? "", /times/);
   assert.match(staleReason({ ...fault, replace: "a" }, "a") ?? "", /nothing/);
+});
+
+test("a tenth of the faults is about a tenth of them, and changes with the code", () => {
+  const tenthOf = (change: string): string[] =>
+    plantedFaults.filter((fault) => isInTenth(fault, readFileSync(fault.file, "utf8") + change)).map(({ id }) => id);
+  for (const change of ["// one", "// two"]) {
+    const { length } = tenthOf(change);
+    assert.ok(length > plantedFaults.length / 40 && length < plantedFaults.length / 4, `${length}`);
+    assert.deepEqual(tenthOf(change), tenthOf(change));
+  }
+  assert.notDeepEqual(tenthOf("// one"), tenthOf("// two"));
 });
