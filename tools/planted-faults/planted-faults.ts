@@ -122,7 +122,8 @@ function runTest(tree: string, { tests, caughtBy }: PlantedFault): Promise<"pass
     child.once("close", (code) => {
       const failures = [...output.matchAll(/^FAILED \S+?:\d+: (.*)$/gm)].map(([, name = ""]) => name);
       const hasFailed = failures.some((name) => name === caughtBy || name.endsWith(`: ${caughtBy}`));
-      done(code === 0 ? "passed" : hasFailed ? "failed" : "did not run");
+      if (code === 0) done("passed");
+      else done(hasFailed ? "failed" : "did not run");
     });
   });
 }
