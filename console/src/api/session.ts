@@ -17,7 +17,7 @@ export interface Session {
   fresh_until: string | null;
   wallets: WalletMembership[];
   sign_in: { email: boolean; oidc: null | { name: string }; sign_up: boolean };
-  features: { payments: boolean; mail: boolean };
+  features: { payments: boolean; mail: boolean; topUpUrl?: string };
   top_up: { minimum: string; maximum: string };
   public_url: string;
 }

@@ -63,7 +63,11 @@ function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool)
     limitWallet: (walletId, reply) => limitWallet({ acquireSlot, admission }, walletId, reply),
     readVersion: (walletId) => readVersion(connections.tenantPool, walletId),
     isSignUpOpen: config.signUp === "open",
-    features: { payments: config.stripeSecretKey !== undefined, mail: config.smtpUrl !== undefined },
+    features: {
+      payments: config.stripeSecretKey !== undefined,
+      mail: config.smtpUrl !== undefined,
+      topUpUrl: config.topUpUrl,
+    },
     topUp: { minimum: formatUsd(config.topUpMin), maximum: formatUsd(config.topUpMax) },
     async findCaller(key, onFound) {
       const caller = await findPrincipal(connections.tenantPool, key, onFound);

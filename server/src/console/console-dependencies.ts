@@ -7,6 +7,13 @@ import type { Cookie } from "./cookies.ts";
 import type { Oidc } from "./oidc.ts";
 import type { SignInLimits } from "./sign-in-limits.ts";
 
+export interface Features {
+  payments: boolean;
+  mail: boolean;
+  /** Where people pay if the operator does not use the console's payments. */
+  topUpUrl: string | undefined;
+}
+
 export interface ConsoleDependencies {
   people: Pool;
   publicUrl: string;
@@ -21,7 +28,7 @@ export interface ConsoleDependencies {
   readVersion: (walletId: string) => Promise<string>;
   isSignUpOpen: boolean;
   /** Reported to the pages by GET /console/api/session. */
-  features: { payments: boolean; mail: boolean };
+  features: Features;
   topUp: { minimum: string; maximum: string };
   /** Authenticates a key of the wallet by its id, as if the key itself had been sent. */
   findCaller: (query: { walletId: string; keyId: string; ip: string }, onFound: OnFound) => Promise<Principal>;

@@ -1,5 +1,4 @@
 import { ConfigFaults, readEnvironment } from "../config/config.ts";
-import { formatUsd } from "../lib/money.ts";
 import { type DevOptions, help, readOptions } from "./read-options.ts";
 import { whileAlive } from "./start-child.ts";
 import { type Everything, startEverything } from "./start-everything.ts";
@@ -51,11 +50,11 @@ async function runUntilStopped(options: DevOptions): Promise<void> {
   }
 }
 
-function announce(everything: Everything, { json, balance }: DevOptions): void {
+function announce(everything: Everything, { json }: DevOptions): void {
   // Since the start of the Node process.
   const seconds = (performance.now() / 1_000).toFixed(1);
   if (!json) {
-    process.stdout.write(welcome(everything, { seconds, balance: formatUsd(balance) }));
+    process.stdout.write(welcome(everything, seconds));
     return;
   }
   const { addresses, account, operatorToken } = everything;

@@ -1,22 +1,18 @@
-import { randomBytes } from "node:crypto";
 import type { Addresses } from "./choose-addresses.ts";
+import type { Secrets } from "./kept-data.ts";
 import type { DatabaseUrls } from "./prepare-database.ts";
 
 /** Settings of the server, the worker and the admin command. PENNYBLACK_ variables of the caller take precedence. */
 export function makeEnvironment(
   given: NodeJS.ProcessEnv,
-  { addresses, urls }: { addresses: Addresses; urls: DatabaseUrls },
+  { addresses, urls, secrets }: { addresses: Addresses; urls: DatabaseUrls; secrets: Secrets },
 ): Record<string, string> {
   const settings = Object.entries(given).filter(
     (entry): entry is [string, string] => entry[0].startsWith("PENNYBLACK_") && Boolean(entry[1]),
   );
   return {
-    PENNYBLACK_SECRET: randomBytes(32).toString("base64"),
-    PENNYBLACK_KEY_PEPPERS: `1:${randomBytes(32).toString("base64")}`,
-    PENNYBLACK_SIGNING_KEYS: randomBytes(32).toString("base64"),
-    PENNYBLACK_OPERATORS: `dev:${randomBytes(24).toString("hex")}`,
+    ...secrets,
     PENNYBLACK_PUBLIC_URL: addresses.url,
-    PENNYBLACK_TOP_UP_URL: `${addresses.url}/console/top-up`,
     PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE: "true",
     PENNYBLACK_SIGN_UP: "open",
     ...Object.fromEntries(settings),

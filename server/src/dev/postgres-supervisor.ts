@@ -1,18 +1,21 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { choosePort } from "./choose-port.ts";
-import { type Account, findAccount, findPrograms } from "./postgres-programs.ts";
+import { openPostgresFolder } from "./postgres-folder.ts";
+import { findAccount, findPrograms } from "./postgres-programs.ts";
 import { StartupError } from "./startup-error.ts";
 
-// A separate process that removes PostgreSQL and its data however `npm run dev` ends, kill -9 included: when the IPC
-// channel closes, it stops PostgreSQL and deletes the folder.
+// A separate process that stops PostgreSQL however `npm run dev` ends, kill -9 included: when the IPC channel closes. It
+// deletes the data unless it was started with a folder to keep it in. A second argument deletes the data of earlier starts.
 
 export type Report = { url: string } | { failure: string };
 
-const folder = mkdtempSync(join(tmpdir(), "pennyblack-dev-"));
+const [keptFolder, reset] = process.argv.slice(2);
+const account = findAccount();
+const folder = makeFolder();
 let running: ChildProcess | undefined;
 let isStopping = false;
 
@@ -28,37 +31,50 @@ try {
 }
 
 async function startPostgres(): Promise<string> {
-  const account = findAccount();
-  if (account) chownSync(folder, account.uid, account.gid);
   const programs = findPrograms(folder, account);
-  const password = randomBytes(18).toString("base64url");
   const passwordFile = join(folder, "password");
   const dataFolder = join(folder, "data");
-  writeFileSync(passwordFile, password, { mode: 0o600 });
-  if (account) chownSync(passwordFile, account.uid, account.gid);
+  if (!existsSync(dataFolder)) await createData(programs, { passwordFile, dataFolder });
   const port = await choosePort({ host: "127.0.0.1" });
+  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories="];
+  // Durability does not matter for data that is deleted at the end.
+  if (keptFolder === undefined) settings.push("fsync=off", "full_page_writes=off");
+  const flags = settings.flatMap((setting) => ["-c", setting]);
+  await runUntil("ready", join(programs, "bin/postgres"), ["-D", dataFolder, "-p", String(port), ...flags]);
+  const password = readFileSync(passwordFile, "utf8");
+  return `postgres://postgres:${password}@127.0.0.1:${port}/pennyblack`;
+}
 
-  const initdb = [`--pgdata=${dataFolder}`, "--username=postgres", `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];
-  await runUntil("exit", account, join(programs, "bin/initdb"), [
-    ...initdb,
+/** Renamed when complete, so that an interrupted start leaves no unusable data. */
+async function createData(
+  programs: string,
+  { passwordFile, dataFolder }: { passwordFile: string; dataFolder: string },
+): Promise<void> {
+  const unfinished = `${dataFolder}.new`;
+  rmSync(unfinished, { recursive: true, force: true });
+  writeFileSync(passwordFile, randomBytes(18).toString("base64url"), { mode: 0o600 });
+  if (account) chownSync(passwordFile, account.uid, account.gid);
+  await runUntil("exit", join(programs, "bin/initdb"), [
+    `--pgdata=${unfinished}`,
+    "--username=postgres",
+    `--pwfile=${passwordFile}`,
+    "--auth=scram-sha-256",
     "--no-locale",
     "--encoding=UTF8",
     "--no-sync",
   ]);
-  // The data is deleted at the end, so durability does not matter.
-  const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "full_page_writes=off"];
-  const flags = settings.flatMap((setting) => ["-c", setting]);
-  await runUntil("ready", account, join(programs, "bin/postgres"), ["-D", dataFolder, "-p", String(port), ...flags]);
-  return `postgres://postgres:${password}@127.0.0.1:${port}/pennyblack`;
+  renameSync(unfinished, dataFolder);
+}
+
+function makeFolder(): string {
+  if (keptFolder !== undefined) return openPostgresFolder(keptFolder, { account, reset: reset !== undefined });
+  const temporary = mkdtempSync(join(tmpdir(), "pennyblack-dev-"));
+  if (account) chownSync(temporary, account.uid, account.gid);
+  return temporary;
 }
 
 /** Runs a program until it exits or accepts connections. After "ready", its exit ends this process too. */
-function runUntil(
-  goal: "exit" | "ready",
-  account: Account | undefined,
-  program: string,
-  args: string[],
-): Promise<void> {
+function runUntil(goal: "exit" | "ready", program: string, args: string[]): Promise<void> {
   const child = spawn(program, args, { ...account, cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
   running = child;
   let stderr = "";
@@ -69,7 +85,7 @@ function runUntil(
       if (isReady) stop(1);
       reject(
         new StartupError(
-          `PostgreSQL failed to start: ${why}\nTo use your own: DATABASE_URL=postgres://postgres@localhost/pennyblack npm run dev`,
+          `PostgreSQL failed to start: ${why}\n${keptFolder === undefined ? "" : "To delete its data and start anew: npm run dev -- --reset\n"}To use your own: DATABASE_URL=postgres://postgres@localhost/pennyblack npm run dev`,
         ),
       );
     };
@@ -98,7 +114,7 @@ function stop(exitCode: number): void {
 }
 
 function leave(exitCode: number): never {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  if (keptFolder === undefined) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   process.exit(exitCode);
 }
 

@@ -9,7 +9,7 @@ export interface DevOptions {
   balance: Micros;
   /** Run Debian's searx over Debian's documentation as a real upstream. */
   withSearx: boolean;
-  /** Delete the data of a database that another development version created. */
+  /** Delete the data and keys of earlier starts. */
   reset: boolean;
   json: boolean;
 }
@@ -19,9 +19,9 @@ export const help = `Usage: npm run dev [-- options]
 Options:
   --port N         Port of the API, console and docs (default 8080; 0 for any free port)
   --ops-port N     Port of the operator console, health checks and metrics (default 9090; 0 for any free port)
-  --balance 5.00   Play money in the wallet
+  --balance 5.00   Play money in a new wallet
   --with-searx     Run searx over Debian's documentation as the upstream of the live key (Debian 12 only)
-  --reset          Delete all data of DATABASE_URL if another development version created it
+  --reset          Delete the data and keys of earlier starts; with DATABASE_URL, its data if another version created it
   --json           Print one line of JSON to stdout when ready, and everything else to stderr
   -h, --help       Show this help
 

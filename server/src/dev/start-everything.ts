@@ -1,16 +1,14 @@
-import { type Account, createAccount } from "../admin/create-account.ts";
+import { join, relative } from "node:path";
 import { readConfig, serverSettings, workerSettings } from "../config/config.ts";
-import { makeSignInLink } from "../console/console.ts";
-import { createPool } from "../db/pool.ts";
-import { createKey } from "../keys/keys.ts";
-import type { Micros } from "../lib/money.ts";
 import { adapters } from "../providers/providers.ts";
-import { setTrialTerms, topUpBatch } from "../wallet/wallet.ts";
 import { buildStaleSites, findStaleSites } from "./build-sites.ts";
 import { type Addresses, chooseAddresses } from "./choose-addresses.ts";
 import { describeLine } from "./describe-line.ts";
+import { type DevAccount, openDevAccount } from "./dev-account.ts";
 import { type EnvironmentFile, writeEnvironmentFile } from "./environment-file.ts";
+import { openKeptData } from "./kept-data.ts";
 import { makeEnvironment } from "./make-environment.ts";
+import { startPlayMoney } from "./play-money.ts";
 import { prepareDatabase } from "./prepare-database.ts";
 import type { DevOptions } from "./read-options.ts";
 import { buildIndex } from "./searx/build-index.ts";
@@ -30,26 +28,18 @@ export interface StartContext {
   print: (line: string) => void;
 }
 
-export interface DevAccount extends Account {
-  testKey: string;
-  /** Single-use sign-in link to the console. */
-  signInLink: string;
-}
-
-/** Owner of the dev account. No mail is delivered to this address. */
-export const devOwner = "you@pennyblack.test";
-
 export interface Everything {
   addresses: Addresses;
   account: DevAccount;
   /** Names, in the order they are tried. */
   upstreams: string[];
   operatorToken: string | undefined;
+  playMoneyUrl: string;
   environmentFile: EnvironmentFile;
   /** Sites that are built in the background. */
   sitesInProgress: string[];
-  /** The data is deleted when dev stops. */
-  isThrowaway: boolean;
+  /** Where the data stays when dev stops; undefined if it is deleted. */
+  keptIn: string | undefined;
   /** Dev stops if one of these dies. */
   processes: Pick<Child, "died">[];
 }
@@ -60,19 +50,29 @@ export async function startEverything(options: DevOptions, context: StartContext
   const addresses = await chooseAddresses(options, context.environment);
   const searx = options.withSearx ? await startOwnSearx(context) : undefined;
   const environment = searx ? { ...context.environment, PENNYBLACK_SEARXNG_URL: searx.url } : context.environment;
-  const postgres = devDatabaseUrl ? undefined : await step("PostgreSQL from npm", startPostgres);
+  const kept = openKeptData(options);
+  opened.defer(kept.release);
+  const folder = kept.folder && join(kept.folder, "postgres");
+  const postgres = devDatabaseUrl
+    ? undefined
+    : await step("PostgreSQL from npm", () => startPostgres({ folder, reset: options.reset }));
   if (postgres) opened.defer(postgres.stop);
   const urls = await step("roles and tables", () =>
     prepareDatabase(devDatabaseUrl ?? postgres?.url ?? "", options.reset),
   );
-  const made = makeEnvironment(environment, { addresses, urls });
+  const made = makeEnvironment(environment, { addresses, urls, secrets: kept.secrets });
   // Validate all settings once, before each process reports its own errors.
   const { upstreams, operators } = readConfig(adapters, [...serverSettings, ...workerSettings], {
     ...environment,
     ...made,
   });
-  const account = await step("wallet and keys", () => createDevAccount(urls.owner, made, options.balance));
-  const environmentFile = writeEnvironmentFile(made);
+  const account = await step("wallet and keys", () =>
+    openDevAccount(urls.owner, { settings: made, kept, balance: options.balance }),
+  );
+  const playMoney = await startPlayMoney(urls.owner, account.walletId);
+  opened.defer(playMoney.stop);
+  if (!made["PENNYBLACK_STRIPE_SECRET_KEY"]) made["PENNYBLACK_TOP_UP_URL"] ??= playMoney.url;
+  const environmentFile = writeEnvironmentFile(made, { isDefault: kept.folder !== undefined });
   opened.defer(environmentFile.remove);
   const children = await step("server and worker", () => startProcesses(made, addresses, context));
   return {
@@ -80,9 +80,10 @@ export async function startEverything(options: DevOptions, context: StartContext
     account,
     upstreams: upstreams.map(({ name }) => name),
     operatorToken: operators[0]?.token,
+    playMoneyUrl: playMoney.url,
     environmentFile,
     sitesInProgress: startSiteBuilds(context),
-    isThrowaway: postgres !== undefined,
+    keptIn: kept.folder && relative(".", kept.folder),
     processes: [...children, ...(postgres ? [postgres] : []), ...(searx ? [searx] : [])],
   };
 }
@@ -103,28 +104,6 @@ function startSiteBuilds(context: StartContext): string[] {
   const stale = findStaleSites();
   buildStaleSites(context).catch((error: unknown) => context.print(`Building the sites failed: ${String(error)}`));
   return stale;
-}
-
-async function createDevAccount(ownerUrl: string, made: Record<string, string>, balance: Micros): Promise<DevAccount> {
-  const [pepper] = readConfig(adapters, ["keyPeppers"], made).keyPeppers;
-  if (!pepper) throw new Error("the environment has no pepper");
-  const pool = createPool({ url: ownerUrl, name: "pennyblack dev", connections: 1, onIdleError: () => {} });
-  try {
-    const { trialCredit, trialsPerDay } = readConfig(adapters, ["trialCredit"], made);
-    const act = { operator: "dev", reason: "development" };
-    await setTrialTerms(pool, { amount: trialCredit, maxPerDay: trialsPerDay }, act);
-    const account = await createAccount(pool, { name: "Development", balance: 0n, pepper, owner: devOwner }, act);
-    const { walletId } = account;
-    // Play money, without a limit.
-    if (balance > 0n)
-      await topUpBatch(pool, "credit", [{ paymentId: `opening-${walletId}`, walletId, amount: balance }]);
-    const test = await createKey(pool, pepper, { walletId, mode: "test", name: "test" });
-    const { publicUrl } = readConfig(adapters, ["publicUrl"], made);
-    const signInLink = await makeSignInLink(pool, { email: devOwner, publicUrl, ttlMinutes: 24 * 60, act });
-    return { ...account, testKey: test.key, signInLink: signInLink ?? "" };
-  } finally {
-    await pool.end();
-  }
 }
 
 async function startProcesses(

@@ -10,10 +10,17 @@ export interface Postgres {
   stop: () => Promise<void>;
 }
 
-/** Runs PostgreSQL from npm in a temporary folder until this process ends. */
-export async function startPostgres(): Promise<Postgres> {
+/** Runs PostgreSQL from npm until this process ends. Without a folder, its data is temporary. `reset` deletes older data. */
+export async function startPostgres({
+  folder,
+  reset = false,
+}: {
+  folder?: string | undefined;
+  reset?: boolean;
+} = {}): Promise<Postgres> {
   const script = new URL("./postgres-supervisor.ts", import.meta.url).pathname;
-  const supervisor = spawn(process.execPath, [script], {
+  const args = folder === undefined ? [] : [folder, ...(reset ? ["reset"] : [])];
+  const supervisor = spawn(process.execPath, [script, ...args], {
     detached: true,
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });

@@ -1,7 +1,9 @@
-import { devOwner, type Everything } from "./start-everything.ts";
+import { formatUsd } from "../lib/money.ts";
+import { devOwner } from "./dev-account.ts";
+import type { Everything } from "./start-everything.ts";
 
-export function welcome(everything: Everything, { seconds, balance }: { seconds: string; balance: string }): string {
-  const { account, upstreams, operatorToken, environmentFile, sitesInProgress, isThrowaway } = everything;
+export function welcome(everything: Everything, seconds: string): string {
+  const { account, upstreams, operatorToken, environmentFile, sitesInProgress, keptIn } = everything;
   const { url, opsUrl } = everything.addresses;
   const upstream =
     upstreams.length > 0
@@ -19,6 +21,10 @@ On Debian 12, npm run dev -- --with-searx runs one locally. List all upstreams: 
     operatorToken === undefined
       ? ""
       : `\n  Operator console  ${opsUrl}/console${building("console")}\n                    Token: ${operatorToken}`;
+  const stop =
+    keptIn === undefined
+      ? "Press Ctrl-C to stop. Another npm run dev uses the kept data, so the keys above end with this one."
+      : `Press Ctrl-C to stop. Keys and data stay in ${keptIn}/ until npm run dev -- --reset.`;
   return `
 Pennyblack is running (started in ${seconds} s).
 
@@ -29,7 +35,7 @@ Pennyblack is running (started in ${seconds} s).
   Health, metrics   ${opsUrl}/readyz, ${opsUrl}/metrics
 
   Test key          ${account.testKey}   free, synthetic results
-  Live key          ${account.liveKey}   0.01 USD per search, ${balance} USD of play money
+  Live key          ${account.liveKey}   0.01 USD per search, ${formatUsd(account.balance)} USD of play money. More: ${everything.playMoneyUrl}
   Management key    ${account.managementKey}   manages the wallet and its keys
 
 Try it:
@@ -40,6 +46,6 @@ Try it:
 ${upstream}
 
 Admin commands: ${adminCommand} -- --help
-Press Ctrl-C to stop${isThrowaway ? " and delete the data" : ""}.
+${stop}
 `;
 }

@@ -9,7 +9,7 @@ import { until } from "../support/assertions/until.ts";
 import { openBrowser, tokenIn } from "../support/console-fixture.ts";
 import { spawnAdmin } from "../support/services/admin-process.ts";
 import { createTestDatabase, superuserUrl, type TestDatabase } from "../support/services/database.ts";
-import { type DevProcess, failDev, isAlive, startDev } from "../support/services/dev-process.ts";
+import { anyPorts, type DevProcess, failDev, isAlive, startDev } from "../support/services/dev-process.ts";
 
 let upstream: Awaited<ReturnType<typeof listenOnLoopback>>;
 let db: TestDatabase;
@@ -46,6 +46,16 @@ function search(dev: DevProcess, key: string): Promise<Response> {
   });
 }
 
+function keysOf({ ready }: DevProcess): Record<string, string> {
+  const { walletId, liveKey, testKey, managementKey } = ready;
+  return { walletId, liveKey, testKey, managementKey };
+}
+
+async function balanceOf({ ready }: DevProcess): Promise<string> {
+  const answer = await fetch(`${ready.url}/v1/wallet`, { headers: { authorization: `Bearer ${ready.managementKey}` } });
+  return ((await answer.json()) as { balance: string }).balance;
+}
+
 /** The wallets of the person that a sign-in link belongs to. */
 async function walletsOf(dev: DevProcess, link: string): Promise<string[]> {
   assert.ok(link.startsWith(`${dev.ready.url}/console/sign-in#token=`), link);
@@ -63,7 +73,7 @@ async function assertNothingIsLeft(dev: DevProcess, pids: number[]): Promise<voi
   await until("no data is left", async () => dev.leftBehind().length === 0);
 }
 
-test("without any setup, searches are answered and paid, admin works, and nothing is left behind", async () => {
+test("without any setup, searches are answered and paid, admin works, and no process is left behind", async () => {
   const dev = await start({ environment: { PENNYBLACK_SEARXNG_URL: upstream.url } });
   const pids = dev.descendants();
   assert.ok(pids.length >= 4, "a server, a worker, a supervisor and PostgreSQL");
@@ -152,12 +162,31 @@ test("a file left by a killed dev server is replaced, and when the server is kil
   await assertNothingIsLeft(next, pids);
 });
 
-test("after SIGKILL no process and no data is left", async () => {
+test("keys and data stay after SIGKILL until --reset, and those of a second dev server in the same folder do not", async () => {
   const dev = await start({});
   const pids = dev.descendants();
-  assert.ok(dev.leftBehind().length > 0);
+  const topUpUrl = parseEnv(readFileSync(dev.environmentFile, "utf8"))["PENNYBLACK_TOP_UP_URL"] ?? "";
+  assert.equal((await fetch(topUpUrl, { method: "POST" })).status, 403, "another page cannot add money");
+  const added = await fetch(topUpUrl, { method: "POST", headers: { origin: topUpUrl } });
+  assert.match(await added.text(), /5\.00 USD were added\. The balance is 10\.00 USD/);
   dev.process.kill("SIGKILL");
   await assertNothingIsLeft(dev, pids);
+
+  const next = await start({ folder: dev.folder });
+  assert.deepEqual(keysOf(next), keysOf(dev));
+  assert.equal(await balanceOf(next), "10.00");
+  const second = await start({ folder: dev.folder });
+  assert.notEqual(second.ready.walletId, next.ready.walletId);
+  assert.ok(second.leftBehind().length > 0);
+  const pidsOfSecond = second.descendants();
+  second.process.kill("SIGKILL");
+  await assertNothingIsLeft(second, pidsOfSecond);
+  next.process.kill("SIGTERM");
+  await next.ended;
+
+  const fresh = await start({ folder: dev.folder, args: [...anyPorts, "--reset"] });
+  for (const [name, key] of Object.entries(keysOf(fresh))) assert.notEqual(key, keysOf(next)[name], name);
+  assert.equal(await balanceOf(fresh), "5.00");
 });
 
 test("a configuration error is one sentence with a next step", async () => {

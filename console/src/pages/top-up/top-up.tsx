@@ -1,4 +1,4 @@
-import { Text } from "@mantine/core";
+import { Button, Text } from "@mantine/core";
 import type { Wallet } from "@pennyblack/sdk";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
@@ -40,7 +40,7 @@ export function TopUp() {
           <Receipts />
         </>
       ) : (
-        <ManualCredit walletId={id} />
+        <OtherPayment walletId={id} url={features.topUpUrl} />
       )}
     </Page>
   );
@@ -86,6 +86,16 @@ function LowBalanceNotice({ wallet }: { wallet: Wallet }) {
         {Number(held) > 0 && ` ${formatMoney(held)} is on hold for searches in progress.`}
       </Text>
     </Notice>
+  );
+}
+
+/** Payments that the operator takes elsewhere. */
+function OtherPayment({ walletId, url }: { walletId: string; url: string | undefined }) {
+  if (url === undefined) return <ManualCredit walletId={walletId} />;
+  return (
+    <Button component="a" href={url} w="fit-content">
+      Continue to the top-up page
+    </Button>
   );
 }
 

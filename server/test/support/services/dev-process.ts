@@ -40,6 +40,8 @@ export interface DevOptions {
   folder?: string;
 }
 
+export const anyPorts = ["--port", "0", "--ops-port", "0"];
+
 const folders: string[] = [];
 process.once("exit", () => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
@@ -63,7 +65,7 @@ export async function failDev(
 }
 
 function spawnDev(options: DevOptions) {
-  const { args = ["--port", "0", "--ops-port", "0"], environment = {}, throughNpm = false } = options;
+  const { args = anyPorts, environment = {}, throughNpm = false } = options;
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), "pb-test-dev-"));
   // When the tests run as root, PostgreSQL runs under another account.
   chmodSync(folder, 0o755);
