@@ -5,11 +5,11 @@ import uuid
 
 from llama_index.core.tools import FunctionTool
 
-from pennyblack import Pennyblack, PennyblackError, Run
+from pennyblack import Pennyblack, PennyblackError, RunBudget
 
 # The key and the base URL come from the environment. All searches of this process share one budget.
 client = Pennyblack()
-run: Run = {"id": f"llamaindex-{uuid.uuid4()}", "max": "0.10", "ttl": 86_400}
+run: RunBudget = {"id": f"llamaindex-{uuid.uuid4()}", "max": "0.10", "ttl": 86_400}
 
 
 def web_search(query: str) -> str:

@@ -176,7 +176,10 @@ test("an insufficient balance prints the top-up URL", async () => {
 
 test("usage prints a chart, keys list a table, keys create only the key", async () => {
   assert.match((await run(["usage"], withStub)).out, /^2026-11-14 {2}█+ {2}12 {2}0\.12 USD\ntotal /);
-  assert.match((await run(["keys", "list"], withStub)).out, /^ID +KEY .*\nk-1 +pb_live_ab… +live +active +batch\n$/);
+  assert.match(
+    (await run(["keys", "list"], withStub)).out,
+    /^ID +KEY .*\nk-1 +pb_live_ab… +live +active +none +never +never +batch\n$/,
+  );
   const created = await run(["keys", "create", "--name", "batch", "--per-day", "1.00"], withStub);
   assert.equal(created.out, "pb_live_made\n");
   assert.equal(stub.calls.at(-1), 'POST /v1/keys {"name":"batch","mode":"live","budget":{"day":"1.00"}}');

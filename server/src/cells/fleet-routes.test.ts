@@ -101,7 +101,7 @@ test("a cell that cannot be read is shown with the reason, and does not delay th
 test("no token is logged or returned", async () => {
   const replies = await Promise.all(["cells", "cells/us2", "cells/wrong"].map((path) => server.operate(path)));
   const returned = replies.map(({ text }) => text).join();
-  assert.match(server.logged(), /"path":"cells\/:name"/);
+  assert.match(server.logged(), /"route":"\/operator\/cells\/:name"/);
   for (const token of [otherToken, operatorToken, "x".repeat(40)])
     assert.ok(!`${returned}${server.logged()}${other.logged()}`.includes(token));
 });

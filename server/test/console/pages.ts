@@ -56,7 +56,7 @@ async function inspected(page: Page): Promise<void> {
   await settled(page);
 }
 
-/** Selects an hour in the table and opens one of its searches. */
+/** Selects an hour in the table and opens one of its requests. */
 async function searchOpened(page: Page): Promise<void> {
   await settled(page);
   await page.getByRole("table", { name: "Usage" }).getByRole("link").first().click();
@@ -65,7 +65,7 @@ async function searchOpened(page: Page): Promise<void> {
     .first()
     .waitFor();
   // Two links per row, of which one is hidden on narrow screens.
-  await page.getByRole("table", { name: "Searches" }).getByRole("link").first().click();
+  await page.getByRole("table", { name: "Requests" }).getByRole("link").first().click();
   await page.getByRole("heading", { name: "Timeline" }).waitFor();
   await settled(page);
 }
