@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { OutcomeUnknown } from "../db/settle-batch.ts";
-import { problemOf } from "../http/http-server.ts";
 import { NoResponse } from "../http/no-response.ts";
 import { exceededLimitOf } from "../problems/exceeded-limit.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -11,7 +10,7 @@ export function recordResponse(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const problem = problemOf(request);
+  const { problem } = request;
   const charge = String(reply.getHeader("wallet-charge") ?? "");
   const outcome = problem?.code ?? "ok";
   const exceeded = problem && exceededLimitOf(problem);

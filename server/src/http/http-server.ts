@@ -27,6 +27,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Further fields of the log line of the response: who sent the request and, for a search, how it went. */
     logFields: Readonly<Record<string, unknown>> | undefined;
+    /** The problem that it was answered with. */
+    problem: Problem | undefined;
   }
 }
 
@@ -141,7 +143,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     const { status, headers, body } = encodeProblem(problem, at, options.findProblemShape?.(path));
     if (!reply.hasHeader("request-id")) reply.headers(commonHeaders(request.id));
     reply.code(status).headers(headers).send(body);
-    problemSent.set(request, problem);
+    request.problem = problem;
   }
   return app;
 }
@@ -215,6 +217,7 @@ function createFastify(options: HttpServerOptions, sendProblem: SendProblem): Fa
   });
 
   app.decorateRequest("logFields", undefined);
+  app.decorateRequest("problem", undefined);
   disableBodyParsing(app);
   addSiteFiles(app);
   return app;
@@ -253,13 +256,6 @@ function closeConnection(request: FastifyRequest, reply: FastifyReply): void {
   reply.hijack();
   if (!request.raw.socket.destroyed) request.log.info("connection closed: too many requests in flight");
   request.raw.socket.destroy();
-}
-
-const problemSent = new WeakMap<FastifyRequest, Problem>();
-
-/** The problem a request was answered with, if any. */
-export function problemOf(request: FastifyRequest): Problem | undefined {
-  return problemSent.get(request);
 }
 
 function commonHeaders(requestId: string): Record<string, string> {
