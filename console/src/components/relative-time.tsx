@@ -1,11 +1,11 @@
-import { formatExact, formatPrecise, formatRelative } from "../format/format-time.ts";
+import { clockIntervalMs, formatExact, formatPrecise, formatRelative } from "../format/format-time.ts";
 import { useNow } from "./use-now.ts";
 import { useTimeZone } from "./use-time-zone.ts";
 
 /** "3 minutes ago", with the exact time as a tooltip. */
 export function RelativeTime({ at }: { at: string }) {
   const date = new Date(at);
-  const now = useNow(15_000);
+  const now = useNow(clockIntervalMs);
   const { zone } = useTimeZone();
   return (
     <time dateTime={at} title={formatExact(date, zone)}>
@@ -18,7 +18,7 @@ export function RelativeTime({ at }: { at: string }) {
 export function ExactTime(props: { at: string; hasMs?: boolean; className?: string | undefined }) {
   const { at, hasMs = false, className } = props;
   const date = new Date(at);
-  const now = useNow(15_000);
+  const now = useNow(clockIntervalMs);
   const { zone } = useTimeZone();
   return (
     <time dateTime={at} title={formatRelative(date, now)} className={className}>

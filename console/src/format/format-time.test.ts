@@ -22,6 +22,8 @@ test("formats relative times", () => {
   const now = new Date("2030-01-31T12:00:00Z");
   const format = (text: string): string => formatRelative(new Date(text), now);
   assert.equal(format("2030-01-31T11:59:58Z"), "just now");
+  assert.equal(format("2030-01-31T12:00:14Z"), "just now", "newer than the clock of the page");
+  assert.equal(format("2030-01-31T12:00:20Z"), "in 20 seconds");
   assert.equal(format("2030-01-31T11:57:00Z"), "3 minutes ago");
   assert.equal(format("2030-02-02T13:00:00Z"), "in 2 days");
   assert.equal(format("2030-01-30T11:00:00Z"), "yesterday");

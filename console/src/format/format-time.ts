@@ -26,10 +26,13 @@ const steps: [Intl.RelativeTimeFormatUnit, number][] = [
   ["second", 1],
 ];
 
+/** How often a page updates the time that relative times are compared with. Data can be newer by as much. */
+export const clockIntervalMs = 15_000;
+
 /** "3 minutes ago", "in 2 days". */
 export function formatRelative(date: Date, now: Date): string {
   const seconds = Math.round((date.getTime() - now.getTime()) / 1_000);
-  if (Math.abs(seconds) < 5) return "just now";
+  if (seconds > -5 && seconds <= clockIntervalMs / 1_000) return "just now";
   const [unit, size] = steps.find(([, minSeconds]) => Math.abs(seconds) >= minSeconds) ?? ["second", 1];
   return relative.format(Math.trunc(seconds / size), unit);
 }

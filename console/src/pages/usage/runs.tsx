@@ -11,7 +11,7 @@ import { Cell, Row, RowHeader, Table } from "../../components/table.tsx";
 import { useNow } from "../../components/use-now.ts";
 import { isLessThan } from "../../format/amounts.ts";
 import { formatMoney } from "../../format/format-money.ts";
-import { formatCount } from "../../format/format-time.ts";
+import { clockIntervalMs, formatCount } from "../../format/format-time.ts";
 import { useWallet } from "../../layout/use-wallet.ts";
 import classes from "./usage.module.css";
 
@@ -85,7 +85,7 @@ function RunRow({ run }: { run: Run }) {
 }
 
 function RunStatus({ run, isSpent }: { run: Run; isSpent: boolean }) {
-  const now = useNow(15_000);
+  const now = useNow(clockIntervalMs);
   if (Date.parse(run.expires_at) <= now.getTime()) return <StatusBadge tone="neutral">Ended</StatusBadge>;
   return (
     <>
