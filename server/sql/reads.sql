@@ -41,7 +41,7 @@ end
 $$;
 
 -- Changes whenever the wallet's money moves, one of its searches ends or one of its requests is refused or replayed, but not
--- for a hold. Open consoles read it every second, so it is one statement: the wallet's row, the end of the newest searches
+-- for a hold. Open consoles poll it, so it is one statement: the wallet's row, the end of the newest searches
 -- that do not change the row for good (unpaid and test searches), and the newest refusal or replay. Twenty of each kind of
 -- search, because they can end in another order than they started.
 create or replace function pb.own_version(before uuid, since uuid) returns text

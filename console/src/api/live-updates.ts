@@ -3,11 +3,11 @@ import { useEffect, useRef, useState } from "react";
 import { api } from "./client.ts";
 import { walletPath } from "./wallet.ts";
 
-// Keeps open pages up to date. Polling every query of a page each second would be too expensive with many open consoles,
+// Keeps open pages up to date. Polling every query of a page would be too expensive with many open consoles,
 // so one cheap request is polled, and the data is reloaded only when the wallet has changed. Nothing is polled while the
 // tab is hidden.
 
-const pollMs = 1_000;
+const pollMs = 500;
 /** After a reload that took long, as for a very busy wallet, the next poll waits this many times as long. */
 const maxLoadRatio = 4;
 
@@ -27,7 +27,7 @@ export const versionQuery = (walletId: string) =>
     retry: false,
   });
 
-/** Reloads the wallet's data within about a second of a change. */
+/** Reloads the wallet's data within a second of a change. */
 export function useLiveUpdates(walletId: string): void {
   const queries = useQueryClient();
   // False during a reload: a second one would cancel it, and a busy wallet's data would never arrive.

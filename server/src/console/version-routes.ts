@@ -3,8 +3,8 @@ import { unavailable } from "../http/unavailable.ts";
 import { apiRoutes, type ConsoleDependencies, walletPath } from "./console-dependencies.ts";
 import { guardWallet } from "./console-guard.ts";
 
-// Open pages poll this every second and reload their data when it changes, so an idle page costs two short statements
-// per second: the session check and pb.own_version. A stream of events would need a connection per page, a query across
+// Open pages poll this twice a second and reload their data when it changes, so an idle page costs four short statements
+// per second: session checks and pb.own_version. A stream of events would need a connection per page, a query across
 // tenants to fill it, and its own check that the session still exists.
 
 export function versionRoutes(dependencies: ConsoleDependencies): Route[] {

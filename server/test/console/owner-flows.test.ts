@@ -269,6 +269,33 @@ describe("owners", { skip: noBrowser }, async () => {
     });
   });
 
+  test("a search refused by a spent run budget appears on the open overview, with its key, run, code and request", async () => {
+    const email = someone("agent");
+    const { walletId } = await openTestAccount(db, email);
+    const { key } = await createTestKey(db, { walletId, name: "Report agent" });
+    const run = { "search-run": "nightly-report; max=0.01" };
+    assert.equal((await server.search(key, { query: "cats" }, run)).status, 200);
+    await visit(email, async (page) => {
+      await page.context().addInitScript({ content: withoutReloads });
+      await page.goto(at("", walletId));
+      const failures = page.locator("section").filter({ has: page.getByRole("heading", { name: "Recent failures" }) });
+      await failures.getByText("No failures").waitFor();
+
+      const { status, headers } = await server.search(key, { query: "cats" }, run);
+      assert.equal(status, 403);
+      const requestId = headers.get("request-id") ?? assert.fail();
+      const row = failures.getByRole("listitem").filter({ hasText: requestId });
+      await row.waitFor();
+      assert.match(
+        await row.innerText(),
+        /run_budget_spent\s+Refused, not charged, key Report agent, run nightly-report, request/,
+      );
+      await page.getByText("1 refused").first().waitFor();
+      await row.getByRole("link", { name: requestId }).click();
+      await page.getByRole("heading", { name: "Refused request" }).waitFor();
+    });
+  });
+
   test("a bar leads to its searches and to a receipt, whose link works for members of the account only", async () => {
     const email = someone("drill");
     const { accountId, walletId } = await openTestAccount(db, email);
