@@ -42,7 +42,7 @@ export const fairnessFaults: PlantedFault[] = [
     file: "server/src/limits/admission.ts",
     find: "if (owned < maxOwned) return whyFull();",
     replace: "if (owned <= max) return whyFull();",
-    tests: ["src/limits/admission.test", fairShares],
+    tests: [fairShares],
     caughtBy: "half-sent bodies of a known caller use up the share of its wallet, and nothing of another's",
   },
   {
@@ -69,7 +69,7 @@ export const fairnessFaults: PlantedFault[] = [
     file: "server/src/search/limit-searches.ts",
     find: "keyId: `wallet ${walletId}`,",
     replace: "keyId: `wallet ${caller.keyId}`,",
-    tests: [fairShares, "src/search/limit-searches.test"],
+    tests: ["src/search/limit-searches.test"],
     caughtBy: "a search counts against the server's slots first, then against its key, then against its wallet",
   },
   {

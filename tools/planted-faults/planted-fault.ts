@@ -7,7 +7,7 @@ export interface PlantedFault {
   /** Must occur in the file exactly once. A stale fault is reported, not skipped. */
   find: string;
   replace: string;
-  /** Test files to run, as arguments of `npm test --`, and the test that must fail. */
+  /** The test file to run, as an argument of `npm test --`, and the test that must fail. */
   tests: string[];
   caughtBy: string;
 }

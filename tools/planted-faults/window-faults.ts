@@ -3,7 +3,6 @@ import type { PlantedFault } from "./planted-fault.ts";
 const hold = "server/sql/hold.sql";
 const statements = "src/wallet/statements.test";
 const model = "test/ledger-model/ledger-model.test";
-const credentials = "stories/credentials.test";
 
 export const windowFaults: readonly PlantedFault[] = [
   {
@@ -12,7 +11,7 @@ export const windowFaults: readonly PlantedFault[] = [
     file: "server/sql/release.sql",
     find: "set spent_micros = w.spent_micros - cardinality(array_positions(windows, w.id)) * pb.price_micros()",
     replace: "set spent_micros = w.spent_micros",
-    tests: [model, credentials],
+    tests: [model],
     caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
