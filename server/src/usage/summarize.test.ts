@@ -13,14 +13,17 @@ const hour = (start: string, searches: number, succeeded = searches): HourCount 
 });
 
 test("a wallet without searches has no burn rate, no typical day and no success rate", () => {
-  const { burnPerDay, today, last24, hours } = summarize([], now);
+  const { burnPerDay, isBurnSteady, today, last24, hours } = summarize([], now);
+  assert.equal(isBurnSteady, false);
   assert.deepEqual([burnPerDay, today.typicalByNow, last24.successRate, hours.length], [0n, undefined, undefined, 24]);
 });
 
 test("the burn rate of a new wallet is averaged over its age, but at least one day", () => {
-  assert.equal(summarize([hour("2030-01-31T10", 50)], now).burnPerDay, 500_000n);
+  const firstDay = summarize([hour("2030-01-31T10", 50)], now);
+  assert.deepEqual([firstDay.burnPerDay, firstDay.isBurnSteady], [500_000n, false]);
   // 48.5 hours since its first charge.
   const twoDays = summarize([hour("2030-01-29T10", 50), hour("2030-01-31T09", 50)], now);
+  assert.ok(twoDays.isBurnSteady);
   assert.equal(twoDays.burnPerDay, (1_000_000n * 48n * 2n) / (48n * 2n * 2n + 2n));
 });
 

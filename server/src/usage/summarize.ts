@@ -15,6 +15,8 @@ interface Total {
 export interface Summary {
   /** Recent charges per day. */
   burnPerDay: Micros;
+  /** Whether charges of 24 hours are known, so that the rate says something about the days to come. */
+  isBurnSteady: boolean;
   today: Total & { typicalByNow: number | undefined };
   /** The current hour and the 23 before it, oldest first. */
   hours: HourCount[];
@@ -41,8 +43,11 @@ export function summarize(counts: readonly HourCount[], nowMs: number): Summary 
   });
   const last24 = total(hours);
   const { searches, succeeded } = last24;
+  const charged = since(nowMs - typicalDays * dayMs).filter((hour) => hour.charged > 0n);
+  const chargedMs = nowMs - Math.min(...charged.map(({ start }) => start.getTime()));
   return {
-    burnPerDay: burnPerDay(since(nowMs - typicalDays * dayMs), nowMs),
+    burnPerDay: burnPerDay(charged, chargedMs),
+    isBurnSteady: charged.length > 0 && chargedMs >= dayMs,
     today: { ...total(since(today)), typicalByNow: typicalByNow(counts, nowMs) },
     hours,
     last24: { ...last24, successRate: searches === 0 ? undefined : Number((succeeded / searches).toFixed(4)) },
@@ -50,11 +55,9 @@ export function summarize(counts: readonly HourCount[], nowMs: number): Summary 
 }
 
 /** Charges of the last seven days per day, or since the first charge if that is more recent, but at least one day. */
-function burnPerDay(hours: readonly HourCount[], nowMs: number): Micros {
-  const charged = hours.filter((hour) => hour.charged > 0n);
+function burnPerDay(charged: readonly HourCount[], chargedMs: number): Micros {
   if (charged.length === 0) return 0n;
-  const first = Math.min(...charged.map(({ start }) => start.getTime()));
-  const ageMs = Math.min(Math.max(nowMs - first, dayMs), typicalDays * dayMs);
+  const ageMs = Math.min(Math.max(chargedMs, dayMs), typicalDays * dayMs);
   return (total(charged).charged * BigInt(dayMs)) / BigInt(Math.round(ageMs));
 }
 

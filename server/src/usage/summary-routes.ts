@@ -31,7 +31,7 @@ const summarySchema = Type.Object(
     ),
     runway_days: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
       description:
-        "`available` divided by `burn_per_day`, to one decimal. Null without charges in the last seven days.",
+        "`available` divided by `burn_per_day`, to one decimal. Null without charges in the last seven days, and in the first 24 hours after the first charge.",
     }),
     today: Type.Object({
       searches: count("Finished searches accepted since midnight UTC."),
@@ -100,7 +100,7 @@ export function summaryRoutes({ tenant, guard }: UsageRouteDependencies): Route[
         if (!wallet) throw new Problem("not_found");
         const use = await readSummary(tenant, walletId, { mode, now: new Date() }).catch(unavailable);
         const available = wallet.balance - wallet.held;
-        const { burnPerDay, today, last24 } = use;
+        const { burnPerDay, isBurnSteady, today, last24 } = use;
         return {
           mode,
           currency: "usd",
@@ -111,7 +111,7 @@ export function summaryRoutes({ tenant, guard }: UsageRouteDependencies): Route[
           owed: formatUsd(wallet.owed),
           burn_per_day: formatUsd(burnPerDay),
           // Tenths of days, not money: a floating-point number is exact enough.
-          runway_days: burnPerDay === 0n ? null : Number((available * 10n) / burnPerDay) / 10,
+          runway_days: isBurnSteady ? Number((available * 10n) / burnPerDay) / 10 : null,
           today: {
             searches: today.searches,
             replays: today.replays,

@@ -44,7 +44,7 @@ test("warns before the balance runs out, and separately when it is empty", () =>
 });
 
 test("a wallet that has never spent anything gets a warning, not an alarm", () => {
-  assert.equal(warningsOf({ available: "0.00", runway_days: null })[0]?.tone, "warning");
+  assert.equal(warningsOf({ available: "0.00", runway_days: null, burn_per_day: "0.00" })[0]?.tone, "warning");
   assert.equal(warningsOf({ available: "0.00", runway_days: 0 })[0]?.tone, "danger");
 });
 

@@ -36,12 +36,13 @@ export function getWarnings(input: { summary: WalletSummary; price: string; isSu
   return balanceWarning ? [...warnings, balanceWarning] : warnings;
 }
 
-function getBalanceWarning({ available, held, runway_days: days }: WalletSummary, price: string): Warning | undefined {
+function getBalanceWarning(summary: WalletSummary, price: string): Warning | undefined {
+  const { available, held, runway_days: days, burn_per_day: burn } = summary;
   const searchesLeft = Math.max(0, Math.floor(toNumber(available) / toNumber(price)));
   if (searchesLeft === 0 && toNumber(held) === 0) {
     return {
       // A wallet that has never spent anything is not urgent.
-      tone: days === null ? "warning" : "danger",
+      tone: toNumber(burn) === 0 ? "warning" : "danger",
       title: "Your balance is empty.",
       text: "Live searches are rejected until you top up. Test searches still work.",
       canTopUp: true,

@@ -35,7 +35,7 @@ interface SummaryProps {
 }
 
 function BalanceMetric({ summary }: SummaryProps) {
-  const { available, held, runway_days: days, hours } = summary;
+  const { available, held, runway_days: days, burn_per_day: burn, hours } = summary;
   const spent = addMoney(hours.map(({ charged }) => charged));
   const notes = [
     days === null ? undefined : `about ${formatDays(days)} left`,
@@ -47,7 +47,7 @@ function BalanceMetric({ summary }: SummaryProps) {
       label="Balance"
       value={formatMoney(available)}
       description={notes.filter((note) => note !== undefined).join(", ")}
-      tone={toNumber(available) > 0 || days === null ? "plain" : "danger"}
+      tone={toNumber(available) > 0 || toNumber(burn) === 0 ? "plain" : "danger"}
     />
   );
 }
