@@ -37,6 +37,12 @@ export const lastRequestQuery = (walletId: string) =>
     queryFn: async () => (await api<SearchList>(walletPath(walletId, "searches?kind=all&limit=1"))).searches[0] ?? null,
   });
 
+export const latestSearchesQuery = (walletId: string, mode: Mode) =>
+  queryOptions({
+    queryKey: ["wallet", walletId, "searches", "latest", mode],
+    queryFn: async () => (await api<SearchList>(walletPath(walletId, `searches?limit=5&mode=${mode}`))).searches,
+  });
+
 /** The latest failed searches and refusals. */
 export const lastFailuresQuery = (walletId: string, mode: Mode) =>
   queryOptions({

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { resolveReferences } from "../../../server/src/api-docs/resolve-references.ts";
-import { describeOutcome } from "./describe-outcome.ts";
+import { describeOutcome, formatOutcome } from "./describe-outcome.ts";
 
 test("every problem code of a search has its own text", () => {
   const text = readFileSync(join(import.meta.dirname, "../../../openapi.json"), "utf8");
@@ -23,4 +23,13 @@ test("every problem code of a search has its own text", () => {
 test("shows an unknown code instead of hiding it", () => {
   assert.equal(describeOutcome("brand_new").summary, "it failed with brand new");
   assert.equal(describeOutcome("constructor").summary, "it failed with constructor");
+});
+
+test("a search that succeeded or is in progress is not described as a failure", () => {
+  assert.deepEqual(["ok", "pending", "replayed", "expired"].map(formatOutcome), [
+    "Completed",
+    "In progress",
+    "Replayed",
+    "The search expired before it finished",
+  ]);
 });

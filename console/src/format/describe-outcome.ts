@@ -75,6 +75,13 @@ export function describeOutcome(code: string): OutcomeText {
     : { summary: `it failed with ${code.replaceAll("_", " ")}`, action: retryLater };
 }
 
+const endings: Record<string, string> = { ok: "Completed", pending: "In progress", replayed: "Replayed" };
+
+/** How a request ended, for lists. */
+export function formatOutcome(outcome: string): string {
+  return Object.hasOwn(endings, outcome) ? (endings[outcome] as string) : capitalize(describeOutcome(outcome).summary);
+}
+
 export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -61,8 +61,19 @@ describe("owners", { skip: noBrowser }, async () => {
       assert.equal(status, 200);
       await page.getByText("Your first search was received").waitFor();
       await page.getByText(headers.get("request-id") ?? "no id").waitFor();
+
+      await page.getByRole("button", { name: "Create a key for an assistant" }).click();
+      const setup = page.getByLabel("settings for Claude Code", { exact: true });
+      await setup.filter({ hasText: `${server.url}/mcp` }).waitFor();
+      await page.getByRole("heading", { name: /^Set a budget.*done$/ }).waitFor();
+      const assistantKey = /pb_live_\w+/.exec(await setup.innerText())?.[0] ?? "";
+      assert.equal((await server.search(assistantKey, { query: "locks" })).status, 402, "an empty wallet");
+      await page.getByRole("heading", { name: /^Connect an assistant.*done$/ }).waitFor();
+
       await page.getByRole("button", { name: "Go to overview" }).click();
       await page.getByRole("heading", { name: "Overview" }).waitFor();
+      const latest = page.getByRole("region", { name: "Latest searches" });
+      await latest.getByRole("link", { name: headers.get("request-id") ?? "no id" }).waitFor();
     });
   });
 
@@ -157,6 +168,8 @@ describe("owners", { skip: noBrowser }, async () => {
       await page.goto(at("keys"));
       await page.getByRole("button", { name: "Create key" }).click();
       await page.getByLabel("Name").fill("two cents");
+      await page.getByRole("button", { name: "Suggested: $5.00 per day" }).click();
+      assert.equal(await page.getByLabel("Per day", { exact: true }).inputValue(), "5");
       await page.getByLabel("Total", { exact: true }).fill("0.02");
       await page.getByRole("button", { name: "Create key" }).last().click();
       const key = (await page.getByText(/^pb_live_\w{20,}$/).innerText()).trim();

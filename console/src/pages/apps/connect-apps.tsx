@@ -6,7 +6,7 @@ import { api } from "../../api/client.ts";
 import { useSession } from "../../api/session.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { AmountInput } from "../../components/amount-input.tsx";
-import { CodeBlock } from "../../components/code-block.tsx";
+import { McpSetup } from "../../components/mcp-setup.tsx";
 import { Section } from "../../components/page.tsx";
 import { InlineError } from "../../components/states.tsx";
 import { parseAmount } from "../../format/amounts.ts";
@@ -36,13 +36,13 @@ export function ConnectApps({ list }: { list: AppList }) {
         title="Connect an app"
         description={
           signIn.oidc
-            ? "Add this URL to the app, then sign in when it asks you to."
-            : "Add this URL to the app, with an API key as a bearer token."
+            ? "Add the server to the app, then sign in when it asks you to."
+            : "Add the server to the app, with an API key that has a daily budget."
         }
       >
-        <CodeBlock text={`${publicUrl}/mcp`} label="MCP URL" isWrapped />
+        <McpSetup server={{ url: publicUrl, key: signIn.oidc ? undefined : "pb_live_..." }} />
         <Text size="sm" mt="sm">
-          <Anchor href="/docs/mcp">How to set up Claude, Cursor and other apps</Anchor>
+          <Anchor href="/docs/mcp">More apps and agent frameworks</Anchor>
         </Text>
       </Section>
     </>

@@ -1,4 +1,5 @@
 import {
+  Anchor,
   Checkbox,
   Collapse,
   NativeSelect,
@@ -12,6 +13,7 @@ import {
 import { useState } from "react";
 import type { BudgetPeriod } from "../../api/keys.ts";
 import { AmountInput } from "../../components/amount-input.tsx";
+import { formatMoney } from "../../format/format-money.ts";
 import type { KeyDraft, KeyErrors } from "./key-draft.ts";
 import classes from "./keys.module.css";
 
@@ -66,7 +68,11 @@ const periods: [BudgetPeriod, string][] = [
   ["total", "Total"],
 ];
 
-function BudgetFields({ draft, errors, onChange }: Props) {
+/** 500 searches: enough for most programs, and little if one runs in a loop. */
+const suggestedDay = "5";
+
+function BudgetFields({ draft, errors, isNew, onChange }: Props) {
+  const isEmpty = Object.values(draft.budget).every((text) => text === "");
   return (
     <div role="group" aria-label="Budget">
       <Text size="sm" fw={600}>
@@ -87,6 +93,17 @@ function BudgetFields({ draft, errors, onChange }: Props) {
           />
         ))}
       </div>
+      {isNew && isEmpty && (
+        <Anchor
+          component="button"
+          type="button"
+          size="sm"
+          mt={6}
+          onClick={() => onChange({ ...draft, budget: { ...draft.budget, day: suggestedDay } })}
+        >
+          Suggested: {formatMoney(suggestedDay)} per day
+        </Anchor>
+      )}
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { Page } from "../../components/page.tsx";
 import { useMode } from "../../layout/mode.tsx";
 import { useWallet } from "../../layout/use-wallet.ts";
 import { Quickstart } from "../welcome/quickstart.tsx";
+import { LatestSearches } from "./latest-searches.tsx";
 import { MetricsSkeleton, OverviewMetrics } from "./metrics.tsx";
 import { RecentFailures } from "./recent-failures.tsx";
 import { Spend } from "./spend.tsx";
@@ -50,6 +51,7 @@ export function Overview() {
       <Warnings walletId={id} hideBalance={mode === "test"} />
       <OverviewMetrics walletId={id} mode={mode} />
       <Spend walletId={id} mode={mode} />
+      <LatestSearches walletId={id} mode={mode} />
       <RecentFailures walletId={id} mode={mode} />
     </Page>
   );

@@ -1,4 +1,4 @@
-import { CloseButton, TextInput } from "@mantine/core";
+import { Button, CloseButton, TextInput } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { Chips } from "../../components/chips.tsx";
@@ -21,40 +21,59 @@ export function Controls({ view }: { view: UsageView }) {
     navigate({ search: (before) => ({ ...before, bucket: undefined, ...change }), replace: true });
   const names = measuresOf(mode, group);
   const hasHours = group !== "end_user" && days > 1 && days <= 30;
+  const [isOpen, setIsOpen] = useState(false);
   return (
-    <div className={classes.controls}>
-      <Chips label="Period" value={range} options={ranges} onChange={(value) => setSearch({ span: value })} />
-      <Chips
-        label="Interval"
-        value={by}
-        options={hasHours ? bucketOptions : bucketOptions.filter(({ value }) => value === by)}
-        onChange={(value) => setSearch({ by: value })}
-      />
-      <Chips
-        label="Group by"
-        value={group ?? "all"}
-        options={groupOptions}
-        onChange={(value) =>
-          setSearch({ group: value === "all" ? undefined : value, for: undefined, end_user: undefined })
-        }
-      />
-      {names.length > 1 && (
+    <>
+      <Button
+        className={classes.filterToggle ?? ""}
+        variant="default"
+        size="xs"
+        mb="sm"
+        aria-expanded={isOpen}
+        onClick={() => setIsOpen(!isOpen)}
+      >
+        {isOpen ? "Hide filters" : `Filters: ${describeView(view)}`}
+      </Button>
+      <div className={classes.controls} data-open={isOpen || undefined}>
+        <Chips label="Period" value={range} options={ranges} onChange={(value) => setSearch({ span: value })} />
         <Chips
-          label="Metric"
-          value={names.find((name) => name === search.measure) ?? "searches"}
-          options={names.map((name) => ({ value: name, label: measures[name].label }))}
-          onChange={(value) => setSearch({ measure: value, kind: undefined })}
+          label="Interval"
+          value={by}
+          options={hasHours ? bucketOptions : bucketOptions.filter(({ value }) => value === by)}
+          onChange={(value) => setSearch({ by: value })}
         />
-      )}
-      {group === "end_user" && (
-        <EndUserFilter
-          key={endUser}
-          endUser={endUser}
-          onChange={(value) => setSearch({ for: value, group: "end_user", end_user: undefined })}
+        <Chips
+          label="Group by"
+          value={group ?? "all"}
+          options={groupOptions}
+          onChange={(value) =>
+            setSearch({ group: value === "all" ? undefined : value, for: undefined, end_user: undefined })
+          }
         />
-      )}
-    </div>
+        {names.length > 1 && (
+          <Chips
+            label="Metric"
+            value={names.find((name) => name === search.measure) ?? "searches"}
+            options={names.map((name) => ({ value: name, label: measures[name].label }))}
+            onChange={(value) => setSearch({ measure: value, kind: undefined })}
+          />
+        )}
+        {group === "end_user" && (
+          <EndUserFilter
+            key={endUser}
+            endUser={endUser}
+            onChange={(value) => setSearch({ for: value, group: "end_user", end_user: undefined })}
+          />
+        )}
+      </div>
+    </>
   );
+}
+
+function describeView({ range, ranges, by, group }: UsageView): string {
+  const period = ranges.find(({ value }) => value === range)?.label ?? range;
+  const names = [bucketOptions.find(({ value }) => value === by), groupOptions.find(({ value }) => value === group)];
+  return [period, ...names.flatMap((option) => (option ? [`by ${option.label.toLowerCase()}`] : []))].join(", ");
 }
 
 const bucketOptions = [

@@ -6,9 +6,9 @@ import { type RequestKind, type SearchFilter, searchesQuery } from "../../api/se
 import { Money } from "../../components/money.tsx";
 import { ExactTime } from "../../components/relative-time.tsx";
 import { EmptyState, LoadMore, QueryState } from "../../components/states.tsx";
-import { StatusBadge } from "../../components/status-badge.tsx";
+import { StatusBadge, type Tone } from "../../components/status-badge.tsx";
 import { Cell, Row, Table } from "../../components/table.tsx";
-import { capitalize, describeOutcome } from "../../format/describe-outcome.ts";
+import { formatOutcome } from "../../format/describe-outcome.ts";
 import { formatEndUser } from "../../format/format-end-user.ts";
 import { formatMs } from "../../format/format-time.ts";
 import { useWallet } from "../../layout/use-wallet.ts";
@@ -141,8 +141,8 @@ function SearchRow({ walletId, search }: { walletId: string; search: Search }) {
   );
 }
 
+const tones: Record<string, Tone> = { ok: "success", pending: "neutral", replayed: "neutral" };
+
 function Outcome({ outcome }: { outcome: string }) {
-  if (outcome === "ok") return <StatusBadge tone="success">Completed</StatusBadge>;
-  if (outcome === "replayed") return <StatusBadge tone="neutral">Replayed</StatusBadge>;
-  return <StatusBadge tone="warning">{capitalize(describeOutcome(outcome).summary)}</StatusBadge>;
+  return <StatusBadge tone={tones[outcome] ?? "warning"}>{formatOutcome(outcome)}</StatusBadge>;
 }

@@ -11,6 +11,7 @@ import { CodeBlock } from "../../components/code-block.tsx";
 import { InlineError, RowsSkeleton } from "../../components/states.tsx";
 import { formatCodeSample } from "../../format/format-code-sample.ts";
 import { FirstSearchStatus } from "./first-search-status.tsx";
+import { NextSteps } from "./next-steps.tsx";
 import { Step } from "./step.tsx";
 import classes from "./welcome.module.css";
 
@@ -49,6 +50,7 @@ export function Quickstart(props: {
         <FirstSearch apiKey={key} />
         <FirstSearchStatus request={lastRequest.data} error={lastRequest.error} onContinue={onContinue} />
       </Step>
+      {canCreateKeys && <NextSteps walletId={walletId} number={firstStep + 2} />}
     </ol>
   );
 }
