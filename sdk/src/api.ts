@@ -769,7 +769,7 @@ export type WalletSummary = {
     owed: string;
     /** Average charges per day over the last 7 x 24 hours, or since the first charge if that is more recent, but at least one day, in USD as a decimal string. */
     burn_per_day: string;
-    /** `available` divided by `burn_per_day`, to one decimal. Null without charges in the last seven days. */
+    /** `available` divided by `burn_per_day`, to one decimal. Null without charges in the last seven days, and in the first 24 hours after the first charge. */
     runway_days: number | null;
     today: {
         /** Finished searches accepted since midnight UTC. */

@@ -581,7 +581,8 @@ class WalletSummary(TypedDict):
     #: Average charges per day over the last 7 x 24 hours, or since the first charge if that is more recent, but at
     #: least one day, in USD as a decimal string.
     burn_per_day: str
-    #: `available` divided by `burn_per_day`, to one decimal. Null without charges in the last seven days.
+    #: `available` divided by `burn_per_day`, to one decimal. Null without charges in the last seven days, and in the
+    #: first 24 hours after the first charge.
     runway_days: Optional[float]
     today: WalletSummaryToday
     last_24h: WalletSummaryLast24h
