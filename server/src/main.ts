@@ -5,7 +5,7 @@ import { ConfigFaults, readConfig, serverSettings } from "./config/config.ts";
 import { listen } from "./http/listen.ts";
 import { LensFaults } from "./lenses/lenses.ts";
 import { adapters } from "./providers/providers.ts";
-import { failStart } from "./telemetry/fail-start.ts";
+import { crash, failStart } from "./telemetry/fail-start.ts";
 import { createLog } from "./telemetry/log.ts";
 
 // Server process: reads the configuration, checks the database and listens. On SIGTERM it stops without failing requests:
@@ -13,15 +13,11 @@ import { createLog } from "./telemetry/log.ts";
 //   2. new connections are not accepted, and late requests get 503;
 //   3. searches in flight finish, including their captures and releases, and the process exits.
 
-let log = createLog("info");
-// Node would print the error with all its properties, which can include a query. The process state is unknown, so exit.
-process.on("uncaughtException", (err) => {
-  log.fatal({ err }, "crashed");
-  process.exit(1);
-});
+// Node would print the error with all its properties, which can include a query.
+process.on("uncaughtException", (err) => crash(err, "crashed"));
 
 const config = orExit(() => readConfig(adapters, serverSettings));
-log = createLog(config.logLevel);
+const log = createLog(config.logLevel);
 const app = orExit(() => createApp(config, log));
 
 const fault =

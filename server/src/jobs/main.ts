@@ -1,17 +1,16 @@
 import { ConfigFaults, readConfig, type WorkerConfig, workerSettings } from "../config/config.ts";
 import { listen } from "../http/listen.ts";
 import { adapters } from "../providers/providers.ts";
-import { failStart } from "../telemetry/fail-start.ts";
+import { crash, failStart } from "../telemetry/fail-start.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createWorker } from "./create-worker.ts";
 
 // Worker process: runs scheduled background jobs. Any number of workers can run in parallel.
 
-let log = createLog("info");
 let isStopping = false;
 process.on("uncaughtException", fail);
 const config = readConfigOrExit();
-log = createLog(config.logLevel);
+const log = createLog(config.logLevel);
 
 const worker = createWorker(config, log);
 const listener = { host: config.opsHost, port: config.workerOpsPort, variable: "PENNYBLACK_OPS_PORT" };
@@ -40,9 +39,8 @@ async function stop(signal: string): Promise<void> {
 }
 
 /** The supervisor restarts the process. Unfinished jobs are in the database. */
-function fail(err: unknown): void {
-  log.fatal({ err }, "worker failed");
-  log.flush(() => process.exit(1));
+function fail(err: unknown): never {
+  crash(err, "worker failed");
 }
 
 function readConfigOrExit(): WorkerConfig {

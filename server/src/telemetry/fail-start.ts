@@ -5,3 +5,9 @@ export function failStart(faults: string | readonly string[]): never {
   createLog("fatal").fatal({ faults: [faults].flat() }, "cannot start");
   process.exit(1);
 }
+
+/** Logs an error that nothing has handled, whatever the configured log level, and exits: the state of the process is unknown. */
+export function crash(err: unknown, message: string): never {
+  createLog("fatal").fatal({ err }, message);
+  process.exit(1);
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
-import { after, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
 import { connectMcp, revisions } from "../support/clients/mcp-clients.ts";
@@ -114,23 +114,44 @@ test("a request of an operator is logged with its name and what came of it", asy
   assert.deepEqual(pick(line, "operator", "method", "status"), { operator: "alice", method: "GET", status: 404 });
 });
 
-test("a server that cannot start logs why as JSON, also with logging off and for an unexpected error", async (t) => {
-  const start = async (environment: Record<string, string>): Promise<Line> => {
-    const { exitCode, output } = await failServerProcess(environment);
-    assert.equal(exitCode, 1, output);
-    const lines = output.trim().split("\n");
-    assert.equal(lines.length, 1, output);
-    t.diagnostic(lines[0] ?? "");
-    return JSON.parse(lines[0] ?? "") as Line;
-  };
-  const settings = { ...testEnvironment(db), PORT: "0", PENNYBLACK_OPS_PORT: "0", PENNYBLACK_LOG_LEVEL: "silent" };
-  const faults = await start({ ...settings, DATABASE_URL: "mysql://db/x", PENNYBLACK_SERVERS: "-1" });
+/** The only line of a process that exits before it has started. */
+async function failStart(t: TestContext, environment: Record<string, string>, entryPoint?: string): Promise<Line> {
+  const { exitCode, output } = await failServerProcess(environment, entryPoint);
+  assert.equal(exitCode, 1, output);
+  const lines = output.trim().split("\n");
+  assert.equal(lines.length, 1, output);
+  t.diagnostic(lines[0] ?? "");
+  return JSON.parse(lines[0] ?? "") as Line;
+}
+
+const ports = { PORT: "0", PENNYBLACK_OPS_PORT: "0" };
+const silent = { ...testEnvironment(db), ...ports, PENNYBLACK_LOG_LEVEL: "silent" };
+const crash = `import http from "node:http"; import { syncBuiltinESMExports } from "node:module";
+  http.createServer = () => { throw Object.assign(new Error("planted"), { input: "a query" }); }; syncBuiltinESMExports();`;
+const crashing = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}` };
+
+test("a server that cannot start logs why and what to do as JSON, also with logging off and for an unexpected error", async (t) => {
+  const faults = await failStart(t, { ...silent, DATABASE_URL: "mysql://db/x", PENNYBLACK_SERVERS: "-1" });
   assert.deepEqual([faults["level"], faults["msg"], faults["faults"].length], [60, "cannot start", 2]);
-  const refused = await start({ ...settings, DATABASE_URL: db.ownerUrl });
+  assert.match(faults["faults"][0], /^DATABASE_URL must /);
+  const refused = await failStart(t, { ...silent, DATABASE_URL: db.ownerUrl });
   assert.match(refused["faults"][0], /pennyblack_owner owns the ledger's schema/);
-  const crash = `import http from "node:http"; import { syncBuiltinESMExports } from "node:module";
-    http.createServer = () => { throw Object.assign(new Error("planted"), { input: "a query" }); }; syncBuiltinESMExports();`;
-  const preload = `--import=data:text/javascript,${encodeURIComponent(crash)}`;
-  const crashed = await start({ ...testEnvironment(db), NODE_OPTIONS: preload });
+  const busy = await failStart(t, { ...silent, PENNYBLACK_OPS_PORT: new URL(server.opsUrl).port });
+  assert.match(busy["faults"][0], /PENNYBLACK_OPS_PORT/);
+  const crashed = await failStart(t, { ...silent, ...crashing });
   assert.deepEqual([crashed["level"], crashed["msg"], crashed["err"].message], [60, "crashed", "planted"]);
+});
+
+test("a worker that cannot start logs why and what to do as JSON, also with logging off and for an unexpected error", async (t) => {
+  const worker = "jobs/main.ts";
+  const urls = { PENNYBLACK_WORKER_DATABASE_URL: db.workerUrl, PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl };
+  const faults = await failStart(t, { ...silent, ...urls, PENNYBLACK_WORKER_DATABASE_URL: "mysql://db/x" }, worker);
+  assert.deepEqual([faults["level"], faults["msg"]], [60, "cannot start"]);
+  assert.match(faults["faults"][0], /^PENNYBLACK_WORKER_DATABASE_URL must /);
+  const refused = await failStart(t, { ...silent, ...urls, PENNYBLACK_WORKER_DATABASE_URL: db.ownerUrl }, worker);
+  assert.match(refused["faults"][0], /pennyblack_owner owns the ledger's schema/);
+  const busy = await failStart(t, { ...silent, ...urls, PENNYBLACK_OPS_PORT: new URL(server.opsUrl).port }, worker);
+  assert.match(busy["faults"][0], /PENNYBLACK_OPS_PORT/);
+  const crashed = await failStart(t, { ...silent, ...urls, ...crashing }, worker);
+  assert.deepEqual([crashed["level"], crashed["err"].message], [60, "planted"]);
 });

@@ -32,11 +32,12 @@ export async function startServerProcess(
   return { ...server, url, opsUrl };
 }
 
-/** For a server that is expected to refuse to start, with this environment and no other. */
+/** For a server or worker that is expected to refuse to start, with this environment and no other. */
 export async function failServerProcess(
   environment: Record<string, string>,
+  entryPoint = "main.ts",
 ): Promise<{ exitCode: number | null; output: string }> {
-  const server = spawnNode("main.ts", environment);
-  const exitCode = await server.ended;
-  return { exitCode, output: server.output() };
+  const started = spawnNode(entryPoint, environment);
+  const exitCode = await started.ended;
+  return { exitCode, output: started.output() };
 }
