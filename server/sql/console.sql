@@ -294,6 +294,28 @@ begin
 end
 $$;
 
+-- Members and open invitations of an account, for one of its members or, without a person, for an operator.
+create or replace function pb.describe_team(p_account uuid, p_person uuid) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select jsonb_build_object(
+    'members', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'person_id', p.id, 'email', p.email, 'name', p.name, 'role', m.role, 'joined_at', m.joined_at,
+        'you', p.id is not distinct from p_person
+      ) order by m.role, m.joined_at), '[]')
+      from pb.members m join pb.people p on p.id = m.person_id where m.account_id = p_account
+    ),
+    'invitations', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+        'id', i.id, 'email', i.email, 'role', i.role, 'expires_at', i.expires_at
+      ) order by i.created_at), '[]')
+      from pb.invitations i
+      where i.account_id = p_account and i.accepted_at is null and i.expires_at > clock_timestamp()
+    )
+  );
+end;
+
 -- NULL if the person is not a member.
 create or replace function pb.read_team(p_session bytea, p_wallet uuid) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -301,22 +323,7 @@ declare
   s pb.sessions := pb.find_session(p_session);
 begin
   return (
-    select jsonb_build_object(
-      'members', (
-        select jsonb_agg(jsonb_build_object(
-          'person_id', p.id, 'email', p.email, 'name', p.name, 'role', m.role, 'joined_at', m.joined_at,
-          'you', p.id = s.person_id
-        ) order by m.role, m.joined_at)
-        from pb.members m join pb.people p on p.id = m.person_id where m.account_id = a.id
-      ),
-      'invitations', (
-        select coalesce(jsonb_agg(jsonb_build_object(
-          'id', i.id, 'email', i.email, 'role', i.role, 'expires_at', i.expires_at
-        ) order by i.created_at), '[]')
-        from pb.invitations i
-        where i.account_id = a.id and i.accepted_at is null and i.expires_at > clock_timestamp()
-      )
-    )
+    select pb.describe_team(a.id, s.person_id)
     from pb.wallets w
     join pb.accounts a on a.id = w.account_id and a.deleted_at is null
     join pb.members own on own.account_id = a.id and own.person_id = s.person_id

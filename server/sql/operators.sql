@@ -62,6 +62,34 @@ begin
 end
 $$;
 
+-- Records that an operator looks at the data of a wallet: once an hour, because open pages reload their data. Returns false if the
+-- wallet does not exist.
+create or replace function pb.operator_view(p_operator text, p_reason text, p_wallet uuid) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if not exists (select from pb.wallets w where w.id = p_wallet) then
+    return false;
+  end if;
+  -- The requests of one page arrive at the same time.
+  perform pg_advisory_xact_lock(hashtextextended('view ' || p_operator || ' ' || p_wallet, 0));
+  if not exists (
+    select from pb.changes c
+    where c.wallet_id = p_wallet and c.operator = p_operator and c.act = 'account.view'
+      and c.at > clock_timestamp() - interval '1 hour'
+  ) then
+    perform pb.record_operator_act(p_operator, p_reason, 'account.view', p_wallet::text, p_wallet);
+  end if;
+  return true;
+end
+$$;
+
+-- NULL if the wallet belongs to no account.
+create or replace function pb.operator_read_team(p_wallet uuid) returns jsonb
+language sql stable security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  select pb.describe_team(w.account_id, null) from pb.wallets w where w.id = p_wallet and w.account_id is not null;
+end;
+
 -- Refunds a captured search, found by its Request-Id alone.
 create or replace function pb.operator_refund(p_operator text, p_reason text, p_search uuid, p_transfer uuid)
 returns table (outcome text, balance_micros bigint)

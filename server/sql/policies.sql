@@ -83,6 +83,12 @@ create policy every_change on pb.changes for select to pennyblack_operator using
 
 create policy every_unheld_request on pb.unheld_requests for select to pennyblack_operator using (true);
 
+create policy every_search on pb.searches for select to pennyblack_operator using (true);
+
+create policy every_window on pb.budget_windows for select to pennyblack_operator using (true);
+
+create policy every_hour on pb.usage_hours for select to pennyblack_operator using (true);
+
 create policy every_day on pb.usage_days for select to pennyblack_operator using (true);
 
 create policy reconciled_wallets on pb.wallets for select to pennyblack_worker using (true);

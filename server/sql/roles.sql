@@ -51,6 +51,8 @@ grant execute on function
 grant execute on function
   pb.operator_refund, pb.operator_suspend, pb.operator_revoke_key, pb.operator_health,
   pb.operator_adjust, pb.operator_transfer, pb.operator_decide_adjustment, pb.operator_close_notice, pb.operator_accept_database,
+  pb.operator_view, pb.operator_read_team,
+  pb.own_wallet, pb.own_search_ids, pb.searches_listed_since, pb.requests_listed_since, pb.are_requests_complete, pb.utc_day,
   pb.close_month, pb.trial_balance, pb.find_principals, pb.read_schema_version, pb.usage_as_of,
   pb.webhook_lag
   to pennyblack_operator;
@@ -146,7 +148,14 @@ grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_m
   on pb.transfers to pennyblack_operator;
 grant select (id, wallet_id, mode, name, start, scopes, expires_at, revoked_at, created_at)
   on pb.keys to pennyblack_operator;
-grant select (id, wallet_id, key_id, mode, outcome, run, transport) on pb.unheld_requests to pennyblack_operator;
+grant select (
+  id, wallet_id, key_id, mode, state, price_micros, held_at, settled_at, window_ids, category, outcome, end_user,
+  auth_ms, hold_ms, upstream_ms, rank_ms, upstreams
+) on pb.searches to pennyblack_operator;
+-- The name of a search's run.
+grant select (id, budget_id, subject) on pb.budget_windows to pennyblack_operator;
+grant select (id, wallet_id, key_id, mode, outcome, run, end_user, transport) on pb.unheld_requests to pennyblack_operator;
+grant select (wallet_id, hour, key_id, mode, outcome, was_held, searches) on pb.usage_hours to pennyblack_operator;
 grant select (wallet_id, day, charged_micros) on pb.usage_days to pennyblack_operator;
 grant select (payment_id, transfer_id) on pb.payments to pennyblack_operator;
 grant select (

@@ -2034,6 +2034,47 @@ CREATE FUNCTION pb.describe_key(k pb.keys) RETURNS jsonb
   select jsonb_build_object('id', k.id, 'name', k.name, 'mode', k.mode, 'start', k.start)
 $$;
 
+CREATE TABLE pb.invitations (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    account_id uuid NOT NULL,
+    email text NOT NULL,
+    role pb.member_role NOT NULL,
+    digest bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    accepted_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT invitations_digest_check CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT invitations_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@\s]+@[^@\s]+$'::text) AND (length(email) <= 254)))
+);
+
+CREATE TABLE pb.members (
+    account_id uuid NOT NULL,
+    person_id uuid NOT NULL,
+    role pb.member_role NOT NULL,
+    joined_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE TABLE pb.people (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    email text NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT people_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@\s]+@[^@\s]+$'::text) AND (length(email) <= 254))),
+    CONSTRAINT people_name_check CHECK ((length(name) <= 200))
+);
+
+CREATE FUNCTION pb.describe_team(p_account uuid, p_person uuid) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT jsonb_build_object('members', ( SELECT COALESCE(jsonb_agg(jsonb_build_object('person_id', p.id, 'email', p.email, 'name', p.name, 'role', m.role, 'joined_at', m.joined_at, 'you', (NOT (p.id IS DISTINCT FROM describe_team.p_person))) ORDER BY m.role, m.joined_at), '[]'::jsonb) AS "coalesce"
+            FROM (pb.members m
+              JOIN pb.people p ON ((p.id = m.person_id)))
+           WHERE (m.account_id = describe_team.p_account)), 'invitations', ( SELECT COALESCE(jsonb_agg(jsonb_build_object('id', i.id, 'email', i.email, 'role', i.role, 'expires_at', i.expires_at) ORDER BY i.created_at), '[]'::jsonb) AS "coalesce"
+            FROM pb.invitations i
+           WHERE ((i.account_id = describe_team.p_account) AND (i.accepted_at IS NULL) AND (i.expires_at > clock_timestamp())))) AS jsonb_build_object;
+END;
+
 CREATE TABLE pb.wallets (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -2420,15 +2461,6 @@ begin
 end
 $$;
 
-CREATE TABLE pb.people (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    email text NOT NULL,
-    name text NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT people_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@\s]+@[^@\s]+$'::text) AND (length(email) <= 254))),
-    CONSTRAINT people_name_check CHECK ((length(name) <= 200))
-);
-
 CREATE FUNCTION pb.find_or_create_person(p_email text, p_name text) RETURNS uuid
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2441,19 +2473,6 @@ CREATE FUNCTION pb.find_or_create_person(p_email text, p_name text) RETURNS uuid
          END
    RETURNING p.id;
 END;
-
-CREATE TABLE pb.invitations (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    account_id uuid NOT NULL,
-    email text NOT NULL,
-    role pb.member_role NOT NULL,
-    digest bytea NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    accepted_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT invitations_digest_check CHECK ((octet_length(digest) = 32)),
-    CONSTRAINT invitations_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@\s]+@[^@\s]+$'::text) AND (length(email) <= 254)))
-);
 
 CREATE FUNCTION pb.find_own_invitation(p_session bytea, p_invitation uuid) RETURNS pb.invitations
     LANGUAGE plpgsql
@@ -3586,6 +3605,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.operator_read_team(p_wallet uuid) RETURNS jsonb
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT pb.describe_team(w.account_id, NULL::uuid) AS describe_team
+    FROM pb.wallets w
+   WHERE ((w.id = operator_read_team.p_wallet) AND (w.account_id IS NOT NULL));
+END;
+
 CREATE FUNCTION pb.operator_refund(p_operator text, p_reason text, p_search uuid, p_transfer uuid) RETURNS TABLE(outcome text, balance_micros bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3696,6 +3724,27 @@ begin
       'source', p_source, 'target', p_target, 'target_wallet', p_target_wallet)
   );
   return next;
+end
+$$;
+
+CREATE FUNCTION pb.operator_view(p_operator text, p_reason text, p_wallet uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  if not exists (select from pb.wallets w where w.id = p_wallet) then
+    return false;
+  end if;
+  -- The requests of one page arrive at the same time.
+  perform pg_advisory_xact_lock(hashtextextended('view ' || p_operator || ' ' || p_wallet, 0));
+  if not exists (
+    select from pb.changes c
+    where c.wallet_id = p_wallet and c.operator = p_operator and c.act = 'account.view'
+      and c.at > clock_timestamp() - interval '1 hour'
+  ) then
+    perform pb.record_operator_act(p_operator, p_reason, 'account.view', p_wallet::text, p_wallet);
+  end if;
+  return true;
 end
 $$;
 
@@ -4245,22 +4294,7 @@ declare
   s pb.sessions := pb.find_session(p_session);
 begin
   return (
-    select jsonb_build_object(
-      'members', (
-        select jsonb_agg(jsonb_build_object(
-          'person_id', p.id, 'email', p.email, 'name', p.name, 'role', m.role, 'joined_at', m.joined_at,
-          'you', p.id = s.person_id
-        ) order by m.role, m.joined_at)
-        from pb.members m join pb.people p on p.id = m.person_id where m.account_id = a.id
-      ),
-      'invitations', (
-        select coalesce(jsonb_agg(jsonb_build_object(
-          'id', i.id, 'email', i.email, 'role', i.role, 'expires_at', i.expires_at
-        ) order by i.created_at), '[]')
-        from pb.invitations i
-        where i.account_id = a.id and i.accepted_at is null and i.expires_at > clock_timestamp()
-      )
-    )
+    select pb.describe_team(a.id, s.person_id)
     from pb.wallets w
     join pb.accounts a on a.id = w.account_id and a.deleted_at is null
     join pb.members own on own.account_id = a.id and own.person_id = s.person_id
@@ -6337,13 +6371,6 @@ CREATE TABLE pb.ledger_days (
     CONSTRAINT ledger_days_root_check CHECK ((octet_length(root) = 32))
 );
 
-CREATE TABLE pb.members (
-    account_id uuid NOT NULL,
-    person_id uuid NOT NULL,
-    role pb.member_role NOT NULL,
-    joined_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
-);
-
 CREATE TABLE pb.migrations (
     id integer NOT NULL,
     name character varying(255) NOT NULL,
@@ -7277,13 +7304,19 @@ CREATE POLICY every_change ON pb.changes FOR SELECT TO pennyblack_operator USING
 
 CREATE POLICY every_day ON pb.usage_days FOR SELECT TO pennyblack_operator USING (true);
 
+CREATE POLICY every_hour ON pb.usage_hours FOR SELECT TO pennyblack_operator USING (true);
+
 CREATE POLICY every_key ON pb.keys FOR SELECT TO pennyblack_operator USING (true);
+
+CREATE POLICY every_search ON pb.searches FOR SELECT TO pennyblack_operator USING (true);
 
 CREATE POLICY every_transfer ON pb.transfers FOR SELECT TO pennyblack_operator USING (true);
 
 CREATE POLICY every_unheld_request ON pb.unheld_requests FOR SELECT TO pennyblack_operator USING (true);
 
 CREATE POLICY every_wallet ON pb.wallets FOR SELECT TO pennyblack_operator USING (true);
+
+CREATE POLICY every_window ON pb.budget_windows FOR SELECT TO pennyblack_operator USING (true);
 
 ALTER TABLE pb.key_limit_budgets ENABLE ROW LEVEL SECURITY;
 
@@ -7395,6 +7428,7 @@ REVOKE ALL ON FUNCTION pb.adjustment_fault(p_kind text, p_reference text, p_wall
 
 REVOKE ALL ON FUNCTION pb.are_requests_complete(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.are_requests_complete(since timestamp with time zone, until timestamp with time zone) TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.are_requests_complete(since timestamp with time zone, until timestamp with time zone) TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.assign_account() FROM PUBLIC;
 
@@ -7452,6 +7486,7 @@ GRANT ALL ON FUNCTION pb.book_payment(p_event text, p_type text, p_top_up uuid, 
 
 REVOKE ALL ON FUNCTION pb.own_wallet() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.own_wallet() TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.own_wallet() TO pennyblack_operator;
 
 GRANT SELECT(id) ON TABLE pb.keys TO pennyblack_tenant;
 GRANT SELECT(id) ON TABLE pb.keys TO pennyblack_operator;
@@ -7626,6 +7661,12 @@ GRANT ALL ON FUNCTION pb.delete_webhook(p_actor uuid, p_id uuid) TO pennyblack_t
 
 REVOKE ALL ON FUNCTION pb.describe_key(k pb.keys) FROM PUBLIC;
 
+GRANT SELECT ON TABLE pb.members TO pennyblack_operator;
+
+GRANT SELECT ON TABLE pb.people TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.describe_team(p_account uuid, p_person uuid) FROM PUBLIC;
+
 GRANT SELECT ON TABLE pb.wallets TO pennyblack_worker;
 
 GRANT SELECT(id) ON TABLE pb.wallets TO pennyblack_tenant;
@@ -7666,14 +7707,17 @@ REVOKE ALL ON FUNCTION pb.describe_wallet(p_type text, w pb.wallets) FROM PUBLIC
 GRANT SELECT ON TABLE pb.budget_windows TO pennyblack_worker;
 
 GRANT SELECT(id) ON TABLE pb.budget_windows TO pennyblack_tenant;
+GRANT SELECT(id) ON TABLE pb.budget_windows TO pennyblack_operator;
 
 GRANT SELECT(wallet_id) ON TABLE pb.budget_windows TO pennyblack_tenant;
 
 GRANT SELECT(mode) ON TABLE pb.budget_windows TO pennyblack_tenant;
 
 GRANT SELECT(budget_id) ON TABLE pb.budget_windows TO pennyblack_tenant;
+GRANT SELECT(budget_id) ON TABLE pb.budget_windows TO pennyblack_operator;
 
 GRANT SELECT(subject) ON TABLE pb.budget_windows TO pennyblack_tenant;
+GRANT SELECT(subject) ON TABLE pb.budget_windows TO pennyblack_operator;
 
 GRANT SELECT(limit_micros) ON TABLE pb.budget_windows TO pennyblack_tenant;
 
@@ -7724,8 +7768,6 @@ REVOKE ALL ON FUNCTION pb.entry_time() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.expire_top_ups(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.expire_top_ups(p_limit integer) TO pennyblack_payments;
-
-GRANT SELECT ON TABLE pb.people TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.find_or_create_person(p_email text, p_name text) FROM PUBLIC;
 
@@ -7884,6 +7926,9 @@ REVOKE ALL ON FUNCTION pb.operator_delete_account(p_operator text, p_reason text
 REVOKE ALL ON FUNCTION pb.operator_health(OUT oldest_pending_s integer, OUT worker_seen_at timestamp with time zone, OUT worker_crashes integer, OUT late_tasks text[], OUT partition_days integer, OUT connections integer, OUT max_connections integer, OUT bytes bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_health(OUT oldest_pending_s integer, OUT worker_seen_at timestamp with time zone, OUT worker_crashes integer, OUT late_tasks text[], OUT partition_days integer, OUT connections integer, OUT max_connections integer, OUT bytes bigint) TO pennyblack_operator;
 
+REVOKE ALL ON FUNCTION pb.operator_read_team(p_wallet uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.operator_read_team(p_wallet uuid) TO pennyblack_operator;
+
 REVOKE ALL ON FUNCTION pb.operator_refund(p_operator text, p_reason text, p_search uuid, p_transfer uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_refund(p_operator text, p_reason text, p_search uuid, p_transfer uuid) TO pennyblack_operator;
 
@@ -7896,6 +7941,9 @@ GRANT ALL ON FUNCTION pb.operator_suspend(p_operator text, p_reason text, p_wall
 REVOKE ALL ON FUNCTION pb.operator_transfer(p_operator text, p_reason text, p_kind text, p_source text, p_reference text, p_target text, p_wallet uuid, p_target_wallet uuid, p_amount bigint, has_document boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_transfer(p_operator text, p_reason text, p_kind text, p_source text, p_reference text, p_target text, p_wallet uuid, p_target_wallet uuid, p_amount bigint, has_document boolean) TO pennyblack_operator;
 
+REVOKE ALL ON FUNCTION pb.operator_view(p_operator text, p_reason text, p_wallet uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.operator_view(p_operator text, p_reason text, p_wallet uuid) TO pennyblack_operator;
+
 REVOKE ALL ON FUNCTION pb.own_end_user_usage(p_from date, p_to date, p_end_users text[], after_day date, after_mode pb.key_mode, after_end_user text, max_rows bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.own_end_user_usage(p_from date, p_to date, p_end_users text[], after_day date, after_mode pb.key_mode, after_end_user text, max_rows bigint) TO pennyblack_tenant;
 
@@ -7904,6 +7952,7 @@ GRANT ALL ON FUNCTION pb.own_proof(p_until timestamp with time zone, OUT hour ti
 
 REVOKE ALL ON FUNCTION pb.own_search_ids(p_mode pb.key_mode, before uuid, since uuid, max_rows bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.own_search_ids(p_mode pb.key_mode, before uuid, since uuid, max_rows bigint) TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.own_search_ids(p_mode pb.key_mode, before uuid, since uuid, max_rows bigint) TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.payments TO pennyblack_worker;
 
@@ -7987,36 +8036,54 @@ GRANT ALL ON FUNCTION pb.usage_as_of() TO pennyblack_worker;
 GRANT SELECT ON TABLE pb.searches TO pennyblack_worker;
 
 GRANT SELECT(price_micros) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(price_micros) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(held_at) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(held_at) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(settled_at) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(settled_at) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(state) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(state) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(mode) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(mode) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(id) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(id) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(wallet_id) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(wallet_id) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(key_id) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(key_id) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(window_ids) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(window_ids) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(category) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(category) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(outcome) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(outcome) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(end_user) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(end_user) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(auth_ms) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(auth_ms) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(hold_ms) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(hold_ms) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(upstream_ms) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(upstream_ms) ON TABLE pb.searches TO pennyblack_operator;
 
 GRANT SELECT(rank_ms) ON TABLE pb.searches TO pennyblack_tenant;
+GRANT SELECT(rank_ms) ON TABLE pb.searches TO pennyblack_operator;
+
+GRANT SELECT(upstreams) ON TABLE pb.searches TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.prunable_partitions(p_days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.prunable_partitions(p_days integer) TO pennyblack_worker;
@@ -8190,10 +8257,12 @@ GRANT ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up
 
 REVOKE ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) TO pennyblack_operator;
 GRANT ALL ON FUNCTION pb.utc_day(moment timestamp with time zone) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.requests_listed_since() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.requests_listed_since() TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.requests_listed_since() TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.require_owner() FROM PUBLIC;
 
@@ -8237,6 +8306,7 @@ REVOKE ALL ON FUNCTION pb.search_states(search_ids uuid[], wallet_ids uuid[], no
 
 REVOKE ALL ON FUNCTION pb.searches_listed_since() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.searches_listed_since() TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.searches_listed_since() TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.set_alerts(p_actor uuid, new_email text, new_low_balance_micros bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.set_alerts(p_actor uuid, new_email text, new_low_balance_micros bigint) TO pennyblack_tenant;
@@ -8425,8 +8495,6 @@ GRANT SELECT(budget_id) ON TABLE pb.key_limit_budgets TO pennyblack_tenant;
 
 GRANT SELECT ON TABLE pb.ledger_days TO pennyblack_worker;
 
-GRANT SELECT ON TABLE pb.members TO pennyblack_operator;
-
 GRANT SELECT ON TABLE pb.openings TO pennyblack_worker;
 
 GRANT SELECT(wallet_id) ON TABLE pb.payment_customers TO pennyblack_tenant;
@@ -8498,6 +8566,7 @@ GRANT SELECT(run) ON TABLE pb.unheld_requests TO pennyblack_tenant;
 GRANT SELECT(run) ON TABLE pb.unheld_requests TO pennyblack_operator;
 
 GRANT SELECT(end_user) ON TABLE pb.unheld_requests TO pennyblack_tenant;
+GRANT SELECT(end_user) ON TABLE pb.unheld_requests TO pennyblack_operator;
 
 GRANT SELECT(transport) ON TABLE pb.unheld_requests TO pennyblack_tenant;
 GRANT SELECT(transport) ON TABLE pb.unheld_requests TO pennyblack_operator;
@@ -8546,20 +8615,27 @@ GRANT SELECT(charged_micros) ON TABLE pb.usage_end_users TO pennyblack_tenant;
 GRANT SELECT ON TABLE pb.usage_hours TO pennyblack_worker;
 
 GRANT SELECT(wallet_id) ON TABLE pb.usage_hours TO pennyblack_tenant;
+GRANT SELECT(wallet_id) ON TABLE pb.usage_hours TO pennyblack_operator;
 
 GRANT SELECT(hour) ON TABLE pb.usage_hours TO pennyblack_tenant;
+GRANT SELECT(hour) ON TABLE pb.usage_hours TO pennyblack_operator;
 
 GRANT SELECT(key_id) ON TABLE pb.usage_hours TO pennyblack_tenant;
+GRANT SELECT(key_id) ON TABLE pb.usage_hours TO pennyblack_operator;
 
 GRANT SELECT(mode) ON TABLE pb.usage_hours TO pennyblack_tenant;
+GRANT SELECT(mode) ON TABLE pb.usage_hours TO pennyblack_operator;
 
 GRANT SELECT(category) ON TABLE pb.usage_hours TO pennyblack_tenant;
 
 GRANT SELECT(outcome) ON TABLE pb.usage_hours TO pennyblack_tenant;
+GRANT SELECT(outcome) ON TABLE pb.usage_hours TO pennyblack_operator;
 
 GRANT SELECT(was_held) ON TABLE pb.usage_hours TO pennyblack_tenant;
+GRANT SELECT(was_held) ON TABLE pb.usage_hours TO pennyblack_operator;
 
 GRANT SELECT(searches) ON TABLE pb.usage_hours TO pennyblack_tenant;
+GRANT SELECT(searches) ON TABLE pb.usage_hours TO pennyblack_operator;
 
 GRANT SELECT(charged_micros) ON TABLE pb.usage_hours TO pennyblack_tenant;
 

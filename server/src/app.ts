@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { apiRoutes, createManagement, managementRoutes } from "./app/api-routes.ts";
 import { compatRoutes } from "./app/compat-app.ts";
 import { openConnections, watchRedis } from "./app/connections.ts";
-import { consolePageRoutes, createConsoleRoutes, openOidc, watchOidc } from "./app/console-app.ts";
+import { createConsoleRoutes, createOperatorView, openOidc, operatorPageRoutes, watchOidc } from "./app/console-app.ts";
 import { openKeys, openLimits } from "./app/limits.ts";
 import { createMcpRoutes } from "./app/mcp-app.ts";
 import { createOperatorRoutes } from "./app/operator-app.ts";
@@ -55,11 +55,12 @@ export function createApp(config: ServerConfig, log: Log): App {
   const services = openServices(config, log, state);
   const { metrics, connections, limits, secrets, router, lenses, figures, reports } = services;
   const { publicUrl, trustedProxies, operators } = config;
+  const manageWith = createManagement(config, log, { connections, admission: limits.admission, secrets });
   const forwarding = createForwardingWatch(log);
   const provider = watchOidc(config);
   if (provider) metrics.watchDependency("oidc", provider.isAvailable);
   const http = createHttpServer({
-    routes: createRoutes(services),
+    routes: createRoutes(services, manageWith),
     publicUrl,
     trustedProxies,
     findProblemShape,
@@ -80,8 +81,11 @@ export function createApp(config: ServerConfig, log: Log): App {
     operators,
     publicUrl,
     secrets,
-    pages: consolePageRoutes("operator.html"),
-    operatorRoutes: createOperatorRoutes({ config, operatorPool, router, figures, forwarding, provider }),
+    pages: operatorPageRoutes(),
+    operatorRoutes: [
+      ...createOperatorRoutes({ config, operatorPool, router, figures, forwarding, provider }),
+      ...createOperatorView(config, connections, (guard) => managementRoutes(manageWith(guard))),
+    ],
     whyNotReady: async () => (state.isDraining ? "stopping" : await reports.whyNotReady()),
   });
   return {
@@ -160,11 +164,9 @@ function openServices(config: ServerConfig, log: Log, state: { isDraining: boole
   };
 }
 
-function createRoutes(services: Services): Route[] {
-  const { config, log, metrics, connections, limits, keys, keyUses, reports, secrets, lenses, search, runner } =
-    services;
+function createRoutes(services: Services, manageWith: ReturnType<typeof createManagement>): Route[] {
+  const { config, metrics, connections, limits, keys, keyUses, reports, secrets, lenses, search, runner } = services;
   const { admission, acquireSlot } = limits;
-  const manageWith = createManagement(config, log, { connections, admission, secrets });
   const management = manageWith(createManagementGuard(keys, limits));
   const manage = (guard: Guard): Route[] => managementRoutes(manageWith(guard));
   const api = apiRoutes({ runner, lenses, publicUrl: config.publicUrl, management });

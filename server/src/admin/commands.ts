@@ -6,6 +6,7 @@ import type { Command, StandaloneCommand, Values } from "./command.ts";
 import { consoleCommands } from "./console-commands.ts";
 import { databaseCommands } from "./database-commands.ts";
 import { doctorCommand } from "./doctor/doctor-command.ts";
+import { changesCommand, findCommand } from "./find-command.ts";
 import { keyCommands } from "./key-commands.ts";
 import { leakedKeysCommands } from "./leaked-keys-command.ts";
 import { reconcileCommand, refundCommand } from "./ledger-commands.ts";
@@ -21,7 +22,8 @@ export const commands: Record<string, Command | Record<string, Command>> = {
   database: databaseCommands,
   account: accountCommands,
   console: consoleCommands,
-  wallet: walletCommands,
+  find: findCommand,
+  wallet: { ...walletCommands, changes: changesCommand },
   key: keyCommands,
   keys: leakedKeysCommands,
   credit: creditCommand,

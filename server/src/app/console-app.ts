@@ -1,12 +1,13 @@
 import { fileURLToPath } from "node:url";
 import type { ServerConfig } from "../config/config.ts";
-import { consoleRoutes } from "../console/console.ts";
+import { consoleRoutes, operatorViewRoutes } from "../console/console.ts";
 import type { ConsoleDependencies } from "../console/console-dependencies.ts";
 import { siteRoutes } from "../console/console-site.ts";
 import { createCookie } from "../console/cookies.ts";
 import { createOidc, discoverProvider, type Oidc } from "../console/oidc.ts";
 import { createSignInLimits } from "../console/sign-in-limits.ts";
 import type { Pool } from "../db/pool.ts";
+import type { OperatorRoute } from "../http/ops-server.ts";
 import type { Route } from "../http/route.ts";
 import { findPrincipal } from "../keys/find-principal.ts";
 import type { Guard } from "../keys/keys.ts";
@@ -15,6 +16,7 @@ import type { Secrets } from "../lib/secrets.ts";
 import { type ServiceWatch, watchService } from "../lib/watch-service.ts";
 import type { Admission } from "../limits/admission.ts";
 import { type AcquireSlot, limitWallet, occupySlotUntilClosed } from "../limits/request-limits.ts";
+import { recordView } from "../operator/operator.ts";
 import type { SearchRunner } from "../search/run-search.ts";
 import { readVersion } from "../wallet/wallet.ts";
 import type { Connections } from "./connections.ts";
@@ -40,20 +42,51 @@ export function createConsoleRoutes(dependencies: ConsoleAppDependencies): Route
   const { connections, manage } = dependencies;
   if (!connections.peoplePool) return [];
   const console = consoleDependencies(dependencies, connections.peoplePool);
-  return [...consolePageRoutes("index.html"), ...consoleRoutes(console, manage)];
+  return [...siteRoutes(folder, "index.html"), ...consoleRoutes(console, manage)];
 }
 
 /** The output of `npm run console:build`. */
-export function consolePageRoutes(page: "index.html" | "operator.html"): Route[] {
-  return siteRoutes(fileURLToPath(new URL("../../../console/dist", import.meta.url)), page);
+const folder = fileURLToPath(new URL("../../../console/dist", import.meta.url));
+
+/** The pages of the internal listener: the operator console and, for the account of a customer, the owner's pages. */
+export function operatorPageRoutes(): Route[] {
+  return [...siteRoutes(folder, "operator.html"), ...siteRoutes(folder, "index.html", ["/console/w/*"])];
+}
+
+/** What the owner's pages read, for operators. Empty if no operator database is configured. */
+export function createOperatorView(
+  config: ServerConfig,
+  { operatorPool, tenantPool }: Pick<Connections, "operatorPool" | "tenantPool">,
+  manage: (guard: Guard) => Route[],
+): OperatorRoute[] {
+  if (!operatorPool) return [];
+  const dependencies = {
+    ...describeServer(config),
+    operatorPool,
+    readVersion: (walletId: string) => readVersion(tenantPool, walletId),
+    recordView: (operator: string, walletId: string) => recordView(operatorPool, { operator }, walletId),
+  };
+  return operatorViewRoutes(dependencies, manage);
+}
+
+function describeServer(config: ServerConfig): Pick<ConsoleDependencies, "publicUrl" | "features" | "topUp"> {
+  return {
+    publicUrl: config.publicUrl,
+    features: {
+      payments: config.stripeSecretKey !== undefined,
+      mail: config.smtpUrl !== undefined,
+      topUpUrl: config.topUpUrl,
+    },
+    topUp: { minimum: formatUsd(config.topUpMin), maximum: formatUsd(config.topUpMax) },
+  };
 }
 
 function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool): ConsoleDependencies {
   const { config, secrets, connections, acquireSlot, admission, runner, recordUse, oidc } = dependencies;
   const { publicUrl } = config;
   return {
+    ...describeServer(config),
     people,
-    publicUrl,
     secrets,
     cookie: createCookie("pennyblack", publicUrl),
     oidc,
@@ -63,12 +96,6 @@ function consoleDependencies(dependencies: ConsoleAppDependencies, people: Pool)
     limitWallet: (walletId, reply) => limitWallet({ acquireSlot, admission }, walletId, reply),
     readVersion: (walletId) => readVersion(connections.tenantPool, walletId),
     isSignUpOpen: config.signUp === "open",
-    features: {
-      payments: config.stripeSecretKey !== undefined,
-      mail: config.smtpUrl !== undefined,
-      topUpUrl: config.topUpUrl,
-    },
-    topUp: { minimum: formatUsd(config.topUpMin), maximum: formatUsd(config.topUpMax) },
     async findCaller(key, onFound) {
       const caller = await findPrincipal(connections.tenantPool, key, onFound);
       recordUse(caller.keyId);

@@ -19,7 +19,7 @@ import {
   readWalletDays,
   readWalletMargin,
 } from "../usage/usage.ts";
-import { findEntries, listWallets, readReconciliation, readTotalBalance } from "../wallet/wallet.ts";
+import { listWallets, readReconciliation, readTotalBalance } from "../wallet/wallet.ts";
 import { readWebhookLag } from "../webhooks/webhooks.ts";
 
 /** The routes below /operator/. Those that need a database exist only if the operator's database URL is configured. */
@@ -52,7 +52,6 @@ function operatorDependencies(db: Pool): OperatorDependencies {
     db,
     listWallets: (query) => listWallets(db, query),
     listAccounts: (query) => listAccounts(db, query),
-    findEntries: (requestId) => findEntries(db, requestId),
     readReconciliation: () => readReconciliation(db),
     readTotalBalance: () => readTotalBalance(db),
     readMargin: (days) => readMargin(db, days),

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import type { AttentionItem } from "../operator/operator.ts";
+import type { AttentionItem, Found } from "../operator/operator.ts";
 import { type FleetCell, FleetFault, readCell } from "./operator-client.ts";
 
 /** State and load of a cell, or why it could not be read. */
@@ -113,4 +113,70 @@ export function readCellMargin(
   { from, to }: { from: string; to: string },
 ): Promise<Static<typeof marginSchema>> {
   return readCell(cell, `margin?from=${from}&to=${to}`, marginSchema);
+}
+
+const nullableText = Type.Union([Type.String(), Type.Null()]);
+const nullableNumber = Type.Union([Type.Number(), Type.Null()]);
+const line = {
+  request_id: Type.String(),
+  kind: Type.String(),
+  at: Type.String(),
+  mode: Type.String(),
+  key_id: Type.String(),
+  key_name: nullableText,
+  outcome: Type.String(),
+  charged: amount,
+  ms: nullableNumber,
+  wallet_id: Type.String(),
+};
+/** What the command line and the console show of a look-up. Other members are passed on. */
+const foundSchema = Type.Object({
+  request: Type.Union([
+    Type.Object({
+      ...line,
+      state: Type.String(),
+      upstreams: nullableText,
+      steps: Type.Union([Type.Record(Type.String(), Type.Number()), Type.Null()]),
+      category: nullableText,
+      run: nullableText,
+      end_user: nullableText,
+      transport: nullableText,
+      entries: Type.Array(Type.Object({ kind: Type.String(), amount, created_at: Type.String() })),
+    }),
+    Type.Null(),
+  ]),
+  unknown: nullableText,
+  wallets: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      name: Type.String(),
+      account: Type.Union([
+        Type.Object({
+          id: Type.String(),
+          name: Type.String(),
+          owners: Type.Array(Type.String()),
+          deleted_at: nullableText,
+        }),
+        Type.Null(),
+      ]),
+      balance: amount,
+      suspended: Type.Boolean(),
+      keys: Type.Array(
+        Type.Object({
+          id: Type.String(),
+          name: Type.String(),
+          start: Type.String(),
+          mode: Type.String(),
+          state: Type.String(),
+        }),
+      ),
+    }),
+  ),
+  searches: Type.Array(Type.Object(line)),
+  has_more: Type.Boolean(),
+});
+
+/** A look-up in a cell, with the parameters of GET /operator/find. Throws a FleetFault. */
+export async function findInCell(cell: FleetCell, parameters: Record<string, string>): Promise<Found> {
+  return (await readCell(cell, `find?${new URLSearchParams(parameters).toString()}`, foundSchema)) as Found;
 }

@@ -1,8 +1,10 @@
 import { formatTable } from "../lib/format-table.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
+import { findStart, formatFound } from "../operator/operator.ts";
 import {
   type CellReconciliation,
   type CellTransfer,
+  findInCell,
   readCellMargin,
   readCellReconciliation,
   readCellStatus,
@@ -95,6 +97,16 @@ function compareTransfers(cells: ReadonlyMap<string, readonly CellTransfer[]>): 
       booked.map(({ cell, amount }) => `${amount} (${cell})`).join(", ");
     return result === undefined ? [] : [[source, reference, target, amounts(sent), amounts(received), result]];
   });
+}
+
+/** A look-up in every cell, for support. Cells in which nothing was found are listed too. */
+export async function find(cells: readonly FleetCell[], parameters: Record<string, string>): Promise<Report> {
+  const query = { ...parameters, text: findStart(parameters["text"] ?? "") };
+  const lines = await readEach(cells, (cell) => findInCell(cell, query));
+  return {
+    text: lines.map(({ name, value, fault }) => `${name}\n\n${value ? formatFound(value) : fault}`).join("\n\n"),
+    isHealthy: lines.every(({ value }) => value !== undefined),
+  };
 }
 
 /** Revenue, upstream cost and margin of every cell in the last days, and the total. */

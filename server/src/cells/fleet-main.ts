@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { margin, type Report, reconcile, status } from "./fleet-commands.ts";
+import { find, margin, type Report, reconcile, status } from "./fleet-commands.ts";
 import { type FleetCell, FleetFault, readFleet } from "./operator-client.ts";
 
 const usage = `Usage: npm run fleet -- COMMAND [--fleet fleet.json]
@@ -7,6 +7,8 @@ const usage = `Usage: npm run fleet -- COMMAND [--fleet fleet.json]
   status           version, load, customer balance and open problems of every cell
   reconcile        the latest reconciliation of every cell, and transfers of which the two sides differ
   margin [--days]  revenue, upstream cost and margin of every cell; 30 days by default
+  find --text      a request, wallet, key or account in every cell: by Request-Id, another id, the start of a key, email
+                   address or a part of a name; with --from, --to and --outcome, also its searches
 
 The exit code is 1 if a cell cannot be read, needs immediate attention or has differences.`;
 
@@ -15,6 +17,10 @@ const { values, positionals } = parseArgs({
   options: {
     fleet: { type: "string", default: "fleet.json" },
     days: { type: "string", default: "30" },
+    text: { type: "string" },
+    from: { type: "string" },
+    to: { type: "string" },
+    outcome: { type: "string" },
     help: { type: "boolean" },
   },
 });
@@ -24,7 +30,17 @@ const commands: Record<string, (cells: FleetCell[]) => Promise<Report>> = {
   status: (cells) => status(cells),
   reconcile: (cells) => reconcile(cells),
   margin: (cells) => margin(cells, days),
+  ...(values.text !== undefined && { find: (cells: FleetCell[]) => find(cells, findParameters(values)) }),
 };
+
+function findParameters({ text = "", from, to, outcome }: typeof values): Record<string, string> {
+  return {
+    text,
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+    ...(outcome !== undefined && { outcome }),
+  };
+}
 
 try {
   const command = commands[positionals[0] ?? ""];

@@ -30,7 +30,11 @@ write("wrong.token", "x".repeat(40));
 const silentRequests: string[] = [];
 const silent = await serve(({ url = "" }) => silentRequests.push(url));
 const stalled = await serve((_request, reply) => reply.write('{"servers":'));
-const html = await serve((_request, reply) => reply.end("<h1>It works</h1>"));
+const asked: string[] = [];
+const html = await serve(({ url = "" }, reply) => {
+  asked.push(url);
+  reply.end("<h1>It works</h1>");
+});
 const redirecting = await serve((_request, reply) => reply.writeHead(302, { location: other.opsUrl }).end());
 const faults = {
   silent: [silent, "other.token", "no response"],
@@ -98,6 +102,30 @@ test("a cell that cannot be read is shown with the reason, and does not delay th
   assert.deepEqual(silentRequests.toSorted(), ["/operator/attention", "/operator/money", "/operator/servers"]);
 });
 
+test("a look-up is passed on to a cell, which records it, and names a cell that cannot be asked", async () => {
+  const { walletId, live } = await createWallet("5.00");
+  const id = (await other.search(live, { query: "cats" })).headers.get("request-id") ?? "";
+  const { name, url, fault, found } = (await server.operate(`cells/us2/find?text=${id}`)).body;
+  assert.deepEqual([name, url, fault], ["us2", other.opsUrl, null]);
+  assert.deepEqual([found.request.request_id, found.request.state, found.wallets[0].id], [id, "captured", walletId]);
+  const listed = (await server.operate(`cells/us2/find?text=${walletId}&from=2020-01-01&outcome=ok`)).body;
+  assert.deepEqual(
+    listed.found.searches.map((search: { request_id: string }) => search.request_id),
+    [id],
+  );
+  const unknown = (await server.operate(`cells/us2/find?text=${crypto.randomUUID()}`)).body;
+  assert.match(unknown.found.unknown, /^No search, refusal/);
+  const { rows } = await db.owner.query("select operator, act from pb.changes where wallet_id = $1", [walletId]);
+  assert.deepEqual(rows, [{ operator: "alice", act: "account.view" }]);
+  // The rest of the key is its secret.
+  asked.length = 0;
+  assert.equal((await server.operate(`cells/html/find?text=${live}`)).body.fault, "the response is not valid");
+  assert.deepEqual(asked, [`/operator/find?text=${live.slice(0, "pb_live_".length + 4)}`]);
+  assert.deepEqual((await server.operate("cells/down/find?text=cats")).body.fault, "not reachable");
+  assert.equal((await server.operate("cells/us2/find?text=a")).status, 400);
+  assert.equal((await server.operate("cells/none/find?text=cats")).status, 404);
+});
+
 test("no token is logged or returned", async () => {
   const replies = await Promise.all(["cells", "cells/us2", "cells/wrong"].map((path) => server.operate(path)));
   const returned = replies.map(({ text }) => text).join();
@@ -123,7 +151,7 @@ test("without PENNYBLACK_FLEET there are no cells", async (t) => {
 });
 
 test("only operators see the cells", async () => {
-  for (const path of ["cells", "cells/us2"])
+  for (const path of ["cells", "cells/us2", "cells/us2/find?text=cats"])
     assert.equal((await server.operate(path, undefined, otherToken)).status, 401, path);
 });
 

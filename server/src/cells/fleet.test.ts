@@ -8,7 +8,7 @@ import { createFixture, type Fixture } from "../../test/fixture.ts";
 import { closeAfter } from "../../test/support/close-after.ts";
 import { operators, operatorToken } from "../../test/support/services/server.ts";
 import { reconcile as reconcileDatabase, saveReport } from "../wallet/wallet.ts";
-import { margin, reconcile, status } from "./fleet-commands.ts";
+import { find, margin, reconcile, status } from "./fleet-commands.ts";
 import { type FleetCell, FleetFault, readFleet } from "./operator-client.ts";
 
 // Two cells, each with its own database and server, and the commands that read both.
@@ -61,6 +61,22 @@ test("margin adds up all cells", async () => {
   assert.match(text, /^ +us1 +10 +0\.20 +0\.10 +0\.10$/m);
   assert.match(text, /^ +total +20 +0\.30 +0\.15 +0\.15$/m);
   assert.equal(isHealthy, true);
+});
+
+test("a look-up asks every cell and states which could not be asked", async () => {
+  const { live, walletId } = await second.createWallet("1.00");
+  const id = (await second.server.search(live, { query: "cats" })).headers.get("request-id") ?? "";
+  const { text, isHealthy } = await find([...cells, unreachable], { text: id });
+  assert.match(text, /^eu1\n\nUnknown id\. No search, refusal/);
+  assert.match(text, /\nus1\n\nrequest +/);
+  for (const line of [/^state +captured$/m, /^upstreams +searxng$/m, /^parts +auth \d/m, /^ap1\n\nnot reachable$/m])
+    assert.match(text, line);
+  assert.equal(isHealthy, false);
+  const byKey = await find(cells, { text: live, from: "2020-01-01", outcome: "ok" });
+  assert.match(byKey.text, /^eu1\n\nNothing found\./);
+  assert.match(byKey.text, new RegExp(`^ +${walletId} +test `, "m"));
+  assert.match(byKey.text, new RegExp(` ${id} +search +ok +0\\.01 `));
+  assert.equal(byKey.isHealthy, true);
 });
 
 test("a cell that cannot be read is reported, and the others are still shown", async () => {

@@ -9,8 +9,11 @@ import { consoleRoute } from "./console-dependencies.ts";
 
 // Serves the output of `npm run console:build`.
 
+// Without its own route, Fastify matches "/console/" as "/console/*" with an empty parameter, which is rejected.
+const allPaths = ["/console", "/console/", "/console/*"];
+
 /** Serves `page` for every path that is not a file, because routing happens in the browser. */
-export function siteRoutes(folder: string, page: "index.html" | "operator.html"): Route[] {
+export function siteRoutes(folder: string, page: "index.html" | "operator.html", paths = allPaths): Route[] {
   const currentSite = createSiteReader(folder, () => ({
     files: new Set(listFiles(folder).filter((name) => !name.endsWith(".html"))),
     html: readFileSync(join(folder, page), "utf8"),
@@ -24,8 +27,7 @@ export function siteRoutes(folder: string, page: "index.html" | "operator.html")
     if (/^(?:api|assets)(?:\/|$)/.test(name)) throw new Problem("not_found");
     return sendPage(site.html, reply);
   };
-  // Without its own route, Fastify matches "/console/" as "/console/*" with an empty parameter, which is rejected.
-  return ["/console", "/console/", "/console/*"].map((path) => consoleRoute({ method: "GET", path, handle }));
+  return paths.map((path) => consoleRoute({ method: "GET", path, handle }));
 }
 
 /** Inserts a new nonce each time, for styles injected at runtime. */

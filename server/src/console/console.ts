@@ -2,8 +2,9 @@ import type { Route } from "../http/route.ts";
 import type { Guard } from "../keys/keys.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { appRoutes } from "./app-routes.ts";
-import { type ConsoleDependencies, walletPath } from "./console-dependencies.ts";
+import type { ConsoleDependencies } from "./console-dependencies.ts";
 import { createSessionGuard } from "./console-guard.ts";
+import { mountRoutes } from "./mount-routes.ts";
 import { oidcRoutes } from "./oidc-routes.ts";
 import { playgroundRoutes } from "./playground-routes.ts";
 import { signInRoutes } from "./sign-in-routes.ts";
@@ -11,6 +12,7 @@ import { teamRoutes } from "./team-routes.ts";
 import { versionRoutes } from "./version-routes.ts";
 
 export { discoverProvider } from "./oidc.ts";
+export { operatorViewRoutes } from "./operator-view.ts";
 export { deleteExpiredSignIns, makeSignInLink } from "./sessions.ts";
 
 /**
@@ -18,11 +20,10 @@ export { deleteExpiredSignIns, makeSignInLink } from "./sessions.ts";
  * a session instead of a key.
  */
 export function consoleRoutes(dependencies: ConsoleDependencies, managementRoutes: (guard: Guard) => Route[]): Route[] {
-  const mounted = managementRoutes(createSessionGuard(dependencies))
-    // Skip routes that do not belong to a wallet: the payment webhook and the key's own details.
-    .filter(({ scope }) => scope !== undefined && scope !== "any")
-    // Until the session is known, its caller is not.
-    .map((route) => ({ ...route, path: route.path.replace(/^\/v1/, walletPath), admission: "public" as const }));
+  // Until the session is known, its caller is not.
+  const mounted = mountRoutes(managementRoutes(createSessionGuard(dependencies))).map(
+    (route): Route => ({ ...route, admission: "public" }),
+  );
   return [
     ...signInRoutes(dependencies),
     ...oidcRoutes(dependencies),

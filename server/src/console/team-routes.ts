@@ -12,6 +12,7 @@ import { Problem } from "../problems/problems.ts";
 import { apiRoutes, type ConsoleCall, type ConsoleDependencies, walletPath } from "./console-dependencies.ts";
 import { guardConsole, guardWallet } from "./console-guard.ts";
 import { serializeSession } from "./serialize-session.ts";
+import { serializeTeam, type Team } from "./serialize-team.ts";
 import { readSession, toIso } from "./sessions.ts";
 import { invalidField } from "./sign-in-routes.ts";
 
@@ -42,11 +43,6 @@ interface OwnInvitation {
   expires_at: string;
 }
 
-interface Team {
-  members: { person_id: string; email: string; name: string; role: Role; joined_at: string; you: boolean }[];
-  invitations: { id: string; email: string; role: Role; expires_at: string }[];
-}
-
 export function teamRoutes(dependencies: ConsoleDependencies): Route[] {
   return apiRoutes(dependencies, [
     ["GET", `${walletPath}/members`, getTeam],
@@ -66,10 +62,7 @@ async function getTeam(call: ConsoleCall): Promise<unknown> {
     .catch(unavailable);
   const team = rows[0]?.team;
   if (!team) throw new Problem("not_found");
-  return {
-    members: team.members.map((member) => ({ ...member, joined_at: toIso(member.joined_at) })),
-    invitations: team.invitations.map((invitation) => ({ ...invitation, expires_at: toIso(invitation.expires_at) })),
-  };
+  return serializeTeam(team);
 }
 
 async function changeMember(call: ConsoleCall): Promise<unknown> {

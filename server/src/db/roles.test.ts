@@ -34,19 +34,9 @@ const tenantMayRead: Record<string, string[]> = {
   webhook_endpoints: words(
     "id wallet_id url description events created_at previous_until failing_since disabled_at disabled_reason",
   ),
-  webhook_deliveries: [
-    "id",
-    "wallet_id",
-    "endpoint_id",
-    "event_id",
-    "state",
-    "attempts",
-    "due_at",
-    "created_at",
-    "last_attempt_at",
-    "response_status",
-    "last_error",
-  ],
+  webhook_deliveries: words(
+    "id wallet_id endpoint_id event_id state attempts due_at created_at last_attempt_at response_status last_error",
+  ),
   transfers: ["id", "wallet_id", "search_id", "kind", "from_account", "to_account", "amount_micros", "created_at"],
   keys: words(
     "id wallet_id mode name start scopes allowed_ips searches_per_second searches_in_flight limits_id compat",
@@ -90,7 +80,8 @@ const paymentsMayRead: Record<string, string[]> = {
 const operatorMayCall = words(
   "operator_adjust operator_decide_adjustment operator_health operator_refund operator_revoke_key operator_transfer",
   "operator_suspend operator_close_notice operator_accept_database close_month trial_balance find_principals read_schema_version",
-  "usage_as_of webhook_lag",
+  "operator_view operator_read_team usage_as_of webhook_lag",
+  "own_wallet own_search_ids searches_listed_since requests_listed_since are_requests_complete utc_day",
 );
 /** Each identifies a session by its digest; begin_session takes the address that a provider has verified. */
 const peopleMayCall = words(
@@ -126,7 +117,13 @@ const operatorMayRead: Record<string, string[]> = {
   wallets: words("id account_id name credited_micros debited_micros held_micros owed_micros suspended_at created_at"),
   transfers: words("id wallet_id search_id kind from_account to_account amount_micros created_at"),
   keys: ["id", "wallet_id", "mode", "name", "start", "scopes", "expires_at", "revoked_at", "created_at"],
-  unheld_requests: words("id wallet_id key_id mode outcome run transport"),
+  searches: words(
+    "id wallet_id key_id mode state price_micros held_at settled_at window_ids category outcome end_user",
+    "auth_ms hold_ms upstream_ms rank_ms upstreams",
+  ),
+  budget_windows: ["id", "budget_id", "subject"],
+  unheld_requests: words("id wallet_id key_id mode outcome run end_user transport"),
+  usage_hours: words("wallet_id hour key_id mode outcome was_held searches"),
   usage_days: ["wallet_id", "day", "charged_micros"],
   payments: ["payment_id", "transfer_id"],
   adjustments: words(
@@ -141,19 +138,10 @@ const operatorMayRead: Record<string, string[]> = {
   secret_reports: ["process_id", "versions", "seen_at", "has_stopped"],
   idempotency: ["secret_version", "claimed_at"],
 };
-const operatorMayReadWhole = [
-  "abandoned_calls",
-  "accounts",
-  "audit_log",
-  "cell",
-  "cell_transfers",
-  "members",
-  "people",
-  "reconciliations",
-  "upstream_days",
-  "upstream_hours",
-  "upstream_wallet_days",
-];
+const operatorMayReadWhole = words(
+  "abandoned_calls accounts audit_log cell cell_transfers members people reconciliations",
+  "upstream_days upstream_hours upstream_wallet_days",
+);
 
 function words(...lines: string[]): string[] {
   return lines.flatMap((line) => line.split(" "));

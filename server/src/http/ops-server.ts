@@ -33,11 +33,11 @@ export interface OpsServerOptions {
   publicUrl?: string;
 }
 
-/** A route below /operator/. */
+/** A route for operators. The path is below /operator/, unless it starts with a slash. */
 export interface OperatorRoute {
   method: "GET" | "POST";
   path: string;
-  handle: (request: FastifyRequest, operator: string) => unknown;
+  handle: (request: FastifyRequest, operator: string, reply: FastifyReply) => unknown;
 }
 
 /** The internal listener: health and metrics for the operator's network, and /operator/ for operators with a token. */
@@ -80,13 +80,13 @@ export function createOpsServer(options: OpsServerOptions): FastifyInstance {
   for (const { method, path, handle } of operatorRoutes) {
     ops.route({
       method,
-      url: `/operator/${path}`,
+      url: path.startsWith("/") ? path : `/operator/${path}`,
       handler: async (request, reply) => {
         reply.headers(commonHeaders);
         const operator = known.find(request);
         if (!operator) throw notAnOperator();
         request.logFields = { operator: operator.name };
-        return reply.send(await handle(request, operator.name));
+        return handle(request, operator.name, reply);
       },
     });
   }

@@ -15,7 +15,7 @@ import { defaultScopes, hasScope, type Scope } from "./scopes.ts";
 
 export { type KeyMode, keyPattern, type Pepper } from "./key-format.ts";
 export { findKeys, type LeakedKey, revokeLeakedKeys } from "./leaked-keys.ts";
-export { findKeyWallet } from "./list-keys.ts";
+export { findKeyWallet, findWalletKeys, type KeyOfWallet } from "./list-keys.ts";
 export { readOwnKeys } from "./manage-keys.ts";
 export type { Scope } from "./scopes.ts";
 

@@ -36,11 +36,7 @@ export async function listKeys(
        searches_per_second as "searchesPerSecond", searches_in_flight as "searchesInFlight", limits_id as "limitsId",
        expires_at as "expiresAt", revoked_at as "revokedAt", revoked_reason as "revokedReason",
        compat, rotated_from as "rotatedFrom", last_used_at as "lastUsedAt", created_at as "createdAt",
-       case
-         when revoked_at is not null then 'revoked'
-         when expires_at <= clock_timestamp() then 'expired'
-         else 'active'
-       end as state
+       ${stateOf} as state
      from pb.keys
      where wallet_id = $1 and ($2::uuid is null or id = $2) and ($3::uuid is null or id < $3)
      order by id desc limit $4`,
@@ -54,3 +50,29 @@ export async function findKeyWallet(operator: Queryable, keyId: string): Promise
   const { rows } = await operator.query<{ wallet_id: string }>("select wallet_id from pb.keys where id = $1", [keyId]);
   return rows[0]?.wallet_id;
 }
+
+/** A key of any wallet, as an operator sees it. */
+export interface KeyOfWallet extends Pick<KeyView, "id" | "mode" | "name" | "start" | "state"> {
+  walletId: string;
+}
+
+/** Keys by their ids, or by their first characters: the beginning of a key finds it whether it is shorter or longer than these. */
+export async function findWalletKeys(
+  operator: Queryable,
+  { ids, start, limit }: { ids?: readonly string[]; start?: string; limit: number },
+): Promise<KeyOfWallet[]> {
+  const { rows } = await operator.query<KeyOfWallet>(
+    `select id, wallet_id as "walletId", mode, name, start, ${stateOf} as state from pb.keys
+     where ($1::uuid[] is null or id = any ($1))
+       and ($2::text is null or starts_with(start, $2) or starts_with($2, start))
+     order by id desc limit $3`,
+    [ids ?? null, start ?? null, limit],
+  );
+  return rows;
+}
+
+const stateOf = `case
+    when revoked_at is not null then 'revoked'
+    when expires_at <= clock_timestamp() then 'expired'
+    else 'active'
+  end`;

@@ -20,8 +20,18 @@ import type { OperatorRoute } from "../http/ops-server.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Margin, WalletDayRow, WalletMarginRow } from "../usage/usage.ts";
-import { creditManually, type EntryOfWallet, listTransfers, type WalletSummary } from "../wallet/wallet.ts";
-import { type AuditLine, readAudit, refund, revokeAnyKey, setSuspended } from "./operator.ts";
+import { creditManually, listTransfers, type WalletSummary } from "../wallet/wallet.ts";
+import { readFindQuery } from "./find-query.ts";
+import {
+  type AuditLine,
+  find,
+  readAudit,
+  readChanges,
+  recordView,
+  refund,
+  revokeAnyKey,
+  setSuspended,
+} from "./operator.ts";
 
 export interface OperatorDependencies {
   db: Pool;
@@ -31,9 +41,8 @@ export interface OperatorDependencies {
     before?: string;
     limit: number;
   }): Promise<WalletSummary[]>;
-  /** Newest first. With `email`, only accounts that this person is a member of. */
-  listAccounts(query: { email?: string; limit: number }): Promise<AccountView[]>;
-  findEntries(requestId: string): Promise<EntryOfWallet[]>;
+  /** Newest first. */
+  listAccounts(query: { limit: number }): Promise<AccountView[]>;
   readReconciliation(): Promise<unknown>;
   /** What all customers could still spend. */
   readTotalBalance(): Promise<Micros>;
@@ -73,10 +82,7 @@ export function operatorRoutes(dependencies: OperatorDependencies): OperatorRout
     {
       method: "GET",
       path: "wallets/:id",
-      handle: async (request) => {
-        const [wallet] = await dependencies.listWallets({ ids: [readId(request)], limit: 1 });
-        return wallet ? serializeWallet(wallet) : notFound();
-      },
+      handle: (request) => getWallet(dependencies, request),
     },
     {
       method: "POST",
@@ -125,19 +131,19 @@ export function operatorRoutes(dependencies: OperatorDependencies): OperatorRout
         return outcome === "not_captured" ? notFound() : { outcome };
       },
     },
-    { method: "GET", path: "entries", handle: (request) => listEntries(dependencies, request) },
+    { method: "GET", path: "find", handle: (request, operator) => find(db, { operator }, readFindQuery(request)) },
     { method: "GET", path: "margin", handle: (request) => getMargin(dependencies, request) },
     { method: "GET", path: "money", handle: () => getMoney(dependencies) },
     { method: "GET", path: "reconciliation", handle: () => dependencies.readReconciliation() },
     { method: "GET", path: "transfers", handle: async () => ({ transfers: await listTransfers(db) }) },
+    { method: "GET", path: "wallets/:id/changes", handle: (request, operator) => listChanges(db, request, operator) },
     { method: "GET", path: "audit", handle: (request) => listAudit(db, request) },
   ];
 }
 
 async function listAccounts(dependencies: OperatorDependencies, request: FastifyRequest) {
-  const { email, limit } = readQuery(request.query, { email: anyText, limit: operatorPage });
-  const query = { ...(email && { email: email.toLowerCase() }), limit };
-  const accounts = await dependencies.listAccounts(query);
+  const { limit } = readQuery(request.query, { limit: operatorPage });
+  const accounts = await dependencies.listAccounts({ limit });
   return {
     accounts: accounts.map(({ id, name, owners, wallets, createdAt, deletedAt }) => ({
       id,
@@ -154,6 +160,11 @@ async function listAccounts(dependencies: OperatorDependencies, request: Fastify
   };
 }
 
+async function getWallet(dependencies: OperatorDependencies, request: FastifyRequest) {
+  const [wallet] = await dependencies.listWallets({ ids: [readId(request)], limit: 1 });
+  return wallet ? serializeWallet(wallet) : notFound();
+}
+
 async function listWallets(dependencies: OperatorDependencies, request: FastifyRequest) {
   const parsers = { name: anyText, cursor: cursorId, limit: operatorPage };
   const { name, cursor: before, limit } = readQuery(request.query, parsers);
@@ -166,23 +177,6 @@ async function listWallets(dependencies: OperatorDependencies, request: FastifyR
 function serializeWallet({ id, name, balance, held, isSuspended, createdAt }: WalletSummary) {
   const money = { balance: formatUsd(balance), held: formatUsd(held), currency: "usd" };
   return { id, name, ...money, suspended: isSuspended, created_at: createdAt.toISOString() };
-}
-
-/** The charge and refund of a search, by Request-Id alone. */
-async function listEntries(dependencies: OperatorDependencies, request: FastifyRequest) {
-  const { request_id: requestId } = readQuery(request.query, {
-    request_id: (text = "") => requestIdOf(text) ?? "",
-  });
-  const entries = await dependencies.findEntries(requestId);
-  return {
-    entries: entries.map((entry) => ({
-      id: entry.id,
-      wallet_id: entry.walletId,
-      kind: entry.kind,
-      amount: formatUsd(entry.amount),
-      created_at: entry.createdAt.toISOString(),
-    })),
-  };
 }
 
 /** The wallets that have days of their own; the others are added up. */
@@ -259,7 +253,6 @@ function serializeMargin(row: Omit<WalletMarginRow, "walletId">) {
 }
 
 const operatorPage = pageSize({ default: 50, max: 200 });
-const requestIdOf = uuidOf("a `Request-Id`");
 const walletIdOf = uuidOf("the id of a wallet");
 
 function calendarDay(text: string | undefined): string | undefined {
@@ -293,7 +286,22 @@ async function listAudit(db: Pool, request: FastifyRequest) {
   return { lines: rows.map(serializeLine), next_cursor: nextCursor };
 }
 
-function serializeLine({ number, at, accountId, walletId, ...line }: AuditLine) {
+async function listChanges(db: Pool, request: FastifyRequest, operator: string) {
+  const walletId = readId(request);
+  const { cursor: before, limit } = readQuery(request.query, { cursor: lineNumber, limit: operatorPage });
+  if (!(await recordView(db, { operator }, walletId))) return notFound();
+  const found = await readChanges(db, { walletId, before, limit: limit + 1 });
+  const { rows, nextCursor } = paginate(found, limit, (last) => String(last.number));
+  return { changes: rows.map(serializeLine), next_cursor: nextCursor };
+}
+
+function serializeLine<Line extends Pick<AuditLine, "number" | "at" | "accountId" | "walletId">>({
+  number,
+  at,
+  accountId,
+  walletId,
+  ...line
+}: Line) {
   return { number: Number(number), at: at.toISOString(), account_id: accountId, wallet_id: walletId, ...line };
 }
 

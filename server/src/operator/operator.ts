@@ -5,8 +5,12 @@ import type { Act } from "../db/record-act.ts";
 import type { RefundOutcome } from "../wallet/wallet.ts";
 
 export type { AttentionItem } from "./attention.ts";
-export { type AuditLine, readAudit, readAuditSince } from "./read-audit.ts";
+export { type Found, find, findStart } from "./find.ts";
+export { readFindQuery } from "./find-query.ts";
+export { formatFound } from "./format-found.ts";
+export { type AuditLine, type ChangeLine, readAudit, readAuditSince, readChanges } from "./read-audit.ts";
 export { readHealth } from "./read-health.ts";
+export { recordView } from "./record-view.ts";
 
 // Operator actions. Each is one SQL function that also writes the list of changes, so no action goes unrecorded, whichever
 // client runs it.

@@ -1,4 +1,5 @@
 import type { Queryable } from "../db/pool.ts";
+import { findWalletAccount } from "../wallet/wallet.ts";
 
 export interface AuditLine {
   number: bigint;
@@ -28,6 +29,33 @@ export async function readAudit(
      where ($1::uuid is null or wallet_id = $1) and ($2::bigint is null or number < $2)
      order by number desc limit $3`,
     [query.walletId ?? null, query.before ?? null, query.limit],
+  );
+  return rows;
+}
+
+/** A change of a wallet or its account by anyone, as an operator sees it. */
+export interface ChangeLine extends Omit<AuditLine, "operator" | "reason"> {
+  actor: "operator" | "person" | "key" | "system";
+  /** The operator, the address of the person or the name of the key. Null for the system, and after the deletion of the account. */
+  by: string | null;
+  reason: string | null;
+}
+
+/** What was changed about a wallet and its account, newest first: by operators, members, keys and the system. */
+export async function readChanges(
+  db: Queryable,
+  { walletId, before, limit }: { walletId: string; before?: bigint | undefined; limit: number },
+): Promise<ChangeLine[]> {
+  const accountId = await findWalletAccount(db, walletId);
+  const { rows } = await db.query<ChangeLine>(
+    `select c.number, c.at, c.actor, coalesce(c.operator, p.email, k.name) as by, c.act, c.subject,
+       c.account_id as "accountId", c.wallet_id as "walletId", c.reason, c.outcome, c.before, c.after
+     from pb.changes c
+     left join pb.people p on p.id = c.actor_id and c.actor = 'person'
+     left join pb.keys k on k.id = c.actor_id and c.actor = 'key'
+     where c.account_id = $4 and (c.wallet_id is null or c.wallet_id = $1) and ($2::bigint is null or c.number < $2)
+     order by c.number desc limit $3`,
+    [walletId, before ?? null, limit, accountId],
   );
   return rows;
 }

@@ -67,6 +67,18 @@ export async function readRequest(pool: Pool, walletId: string, id: string): Pro
   return rows[0] && withTime(rows[0]);
 }
 
+/** The wallet of a stored refusal or replay, for operators. */
+export async function findRequest(
+  operator: Queryable,
+  id: string,
+): Promise<{ walletId: string; keyId: string } | undefined> {
+  const { rows } = await operator.query<{ walletId: string; keyId: string }>(
+    `select wallet_id as "walletId", key_id as "keyId" from pb.unheld_requests where id = $1`,
+    [id],
+  );
+  return rows[0];
+}
+
 type Ranged = RequestsQuery & { from: Date };
 
 async function readPage(

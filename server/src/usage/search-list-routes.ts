@@ -17,20 +17,10 @@ import { decodeWalletCursor, encodeWalletCursor } from "../http/input/wallet-cur
 import { managementProblems, nextCursor, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { formatUsd } from "../lib/money.ts";
-import {
-  entrySchema,
-  findStoredEndUser,
-  money,
-  type RunView,
-  readEntriesOfSearch,
-  readRuns,
-  readSearch,
-  type SearchView,
-  serializeEntry,
-} from "../wallet/wallet.ts";
+import { entrySchema, findStoredEndUser, money, type RunView, readRuns } from "../wallet/wallet.ts";
 import { readEndUserParameter } from "./end-user-parameter.ts";
 import { kinds, type ListQuery, readList } from "./read-list.ts";
-import { type RequestView, readRequest } from "./read-requests.ts";
+import { readSearchDetails, serializeItem } from "./search-details.ts";
 import { transports } from "./unheld-requests.ts";
 import type { UsageRouteDependencies } from "./usage-routes.ts";
 
@@ -211,7 +201,7 @@ function listSearches(dependencies: UsageRouteDependencies): Route {
         unavailable,
       );
       return {
-        searches: items.map((item) => ("transport" in item ? serializeRequest(item) : serializeSearch(item))),
+        searches: items.map(serializeItem),
         since: since.toISOString(),
         unlisted: unlisted
           ? { since: unlisted.since.toISOString(), count: unlisted.count, at_least: unlisted.isAtLeast }
@@ -239,14 +229,9 @@ function readOneSearch({ tenant, guard }: UsageRouteDependencies): Route {
     handle: async (request, reply) => {
       const { walletId } = await guard(request, reply, "wallet:read");
       const requestId = readPathId(request.params, searchResource);
-      const search = await readSearch(tenant, walletId, requestId).catch(unavailable);
-      if (!search) {
-        const refused = await readRequest(tenant, walletId, requestId).catch(unavailable);
-        if (!refused) throw noSuchResource(searchResource);
-        return { ...serializeRequest(refused), entries: [] };
-      }
-      const entries = await readEntriesOfSearch(tenant, walletId, requestId).catch(unavailable);
-      return { ...serializeSearch(search), entries: entries.map((entry) => serializeEntry(entry)) };
+      const details = await readSearchDetails(tenant, walletId, requestId).catch(unavailable);
+      if (!details) throw noSuchResource(searchResource);
+      return details;
     },
   };
 }
@@ -285,44 +270,6 @@ function listRuns({ tenant, guard }: UsageRouteDependencies): Route {
       );
       return { runs: page.rows.map(serializeRun), next_cursor: page.nextCursor };
     },
-  };
-}
-
-function serializeRequest(request: RequestView) {
-  return {
-    request_id: request.id,
-    kind: request.outcome === "replayed" ? "replayed" : "refused",
-    at: request.at.toISOString(),
-    mode: request.mode,
-    key_id: request.keyId,
-    key_name: request.keyName,
-    category: null,
-    outcome: request.outcome,
-    charged: formatUsd(0n),
-    ms: null,
-    steps: null,
-    end_user: request.endUser,
-    run: request.run,
-    transport: request.transport,
-  };
-}
-
-function serializeSearch(search: SearchView) {
-  return {
-    request_id: search.id,
-    kind: "search",
-    at: search.heldAt.toISOString(),
-    mode: search.mode,
-    key_id: search.keyId,
-    key_name: search.keyName,
-    category: search.category,
-    outcome: search.outcome,
-    charged: formatUsd(search.charged),
-    ms: search.ms,
-    steps: search.steps,
-    end_user: search.endUser,
-    run: search.run,
-    transport: null,
   };
 }
 

@@ -65,10 +65,11 @@ export {
 } from "./manage-wallets.ts";
 export { creditManually, creditOpeningBalance, manualPaymentId, readManualCredit } from "./manual-credit.ts";
 export {
-  type EntryOfWallet,
-  findEntries,
+  findSearch,
   listWallets,
+  readSearchesSince,
   readTotalBalance,
+  type SearchOfWallet,
   type WalletSummary,
 } from "./reads/read-all-wallets.ts";
 export { type RunView, readRuns } from "./reads/read-runs.ts";

@@ -67,6 +67,8 @@ const runs: Record<CommandRole, Record<string, Run>> = {
   operator: {
     "account list": { args: [] },
     "account members": { args: ["--account", seed.accountId] },
+    find: { args: ["--text", seed.searchId] },
+    "wallet changes": { args: ["--wallet", seed.otherWalletId] },
     "wallet suspend": { args: wallet },
     "wallet resume": { args: wallet },
     "key revoke": { args: [...wallet, "--key", seed.keyId] },
@@ -148,6 +150,7 @@ async function seedData() {
   writeFileSync(jwks, JSON.stringify(signer.jwks));
   return {
     accountId,
+    otherWalletId: JSON.parse(other.stdout).walletId as string,
     otherAccountId: JSON.parse(other.stdout).accountId as string,
     walletId,
     searchId,

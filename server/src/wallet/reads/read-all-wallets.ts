@@ -1,26 +1,33 @@
 import type { Queryable } from "../../db/pool.ts";
 import type { Micros } from "../../lib/money.ts";
-import { type Entry, signedAmount, type WalletView } from "./read-wallet.ts";
+import type { WalletView } from "./read-wallet.ts";
 
 // Reads for operators, across all wallets. Tenants read their own wallet through read-wallet.ts.
 
-export interface WalletSummary extends WalletView {
+export interface WalletSummary extends Omit<WalletView, "owed"> {
+  accountId: string;
   createdAt: Date;
 }
 
 /** Newest first. `name` matches any part of the wallet's name, ignoring case. */
 export async function listWallets(
   db: Queryable,
-  query: { ids?: readonly string[] | undefined; name?: string | undefined; before?: string | undefined; limit: number },
+  query: {
+    ids?: readonly string[] | undefined;
+    accountIds?: readonly string[] | undefined;
+    name?: string | undefined;
+    before?: string | undefined;
+    limit: number;
+  },
 ): Promise<WalletSummary[]> {
   const { rows } = await db.query<WalletSummary>(
-    `select id, name, credited_micros - debited_micros as balance, held_micros as held,
+    `select id, name, account_id as "accountId", credited_micros - debited_micros as balance, held_micros as held,
        suspended_at is not null as "isSuspended", created_at as "createdAt"
      from pb.wallets
      where ($1::uuid[] is null or id = any ($1)) and ($2::text is null or position(lower($2) in lower(name)) > 0)
-       and ($3::uuid is null or id < $3)
+       and ($3::uuid is null or id < $3) and ($5::uuid[] is null or account_id = any ($5))
      order by id desc limit $4`,
-    [query.ids ?? null, query.name ?? null, query.before ?? null, query.limit],
+    [query.ids ?? null, query.name ?? null, query.before ?? null, query.limit, query.accountIds ?? null],
   );
   return rows;
 }
@@ -33,17 +40,25 @@ export async function readTotalBalance(db: Queryable): Promise<Micros> {
   return rows[0]?.balance ?? 0n;
 }
 
-export interface EntryOfWallet extends Entry {
+/** Where a search is, and what only operators see of it. */
+export interface SearchOfWallet {
   walletId: string;
+  keyId: string;
+  state: "pending" | "captured" | "released" | "expired";
+  /** What was queried, in order, such as "brave:timeout,searxng". */
+  upstreams: string | null;
 }
 
-/** The charge and the refund of one search, in any wallet. */
-export async function findEntries(db: Queryable, requestId: string): Promise<EntryOfWallet[]> {
-  const { rows } = await db.query<EntryOfWallet & { amount: Micros }>(
-    `select id, wallet_id as "walletId", kind, search_id as "requestId", created_at as "createdAt",
-       ${signedAmount} as amount
-     from pb.transfers where id = $1 or (search_id = $1 and kind = 'refund') order by id`,
-    [requestId],
+export async function findSearch(db: Queryable, id: string): Promise<SearchOfWallet | undefined> {
+  const { rows } = await db.query<SearchOfWallet>(
+    `select wallet_id as "walletId", key_id as "keyId", state, upstreams from pb.searches where id = $1`,
+    [id],
   );
-  return rows;
+  return rows[0];
+}
+
+/** Days before this one are archived. */
+export async function readSearchesSince(db: Queryable): Promise<Date> {
+  const { rows } = await db.query<{ since: Date }>("select pb.searches_listed_since() as since");
+  return rows[0]?.since ?? new Date(0);
 }
