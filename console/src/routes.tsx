@@ -9,7 +9,7 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { versionQuery } from "./api/live-updates.ts";
-import { sessionQuery } from "./api/session.ts";
+import { membershipQuery, sessionQuery } from "./api/session.ts";
 import { AuthenticatedLayout } from "./layout/authenticated-layout.tsx";
 import { ConsoleLayout } from "./layout/console-layout.tsx";
 import { ErrorPage } from "./layout/error-page.tsx";
@@ -32,7 +32,8 @@ const authenticated = createRoute({
   id: "signed-in",
   beforeLoad: async ({ context, location }) => {
     const session = await context.queries.query({ ...sessionQuery, staleTime: "static" });
-    if (!session.person) throw redirect({ to: "/sign-in", search: { return_to: location.publicHref } });
+    if (!session.person && session.operator === undefined)
+      throw redirect({ to: "/sign-in", search: { return_to: location.publicHref } });
     return { session };
   },
   component: AuthenticatedLayout,
@@ -74,8 +75,11 @@ const wallet = createRoute({
   getParentRoute: () => authenticated,
   path: "/w/$walletId",
   component: ConsoleLayout,
-  beforeLoad: ({ context, params }) => {
-    const membership = context.session.wallets.find(({ id }) => id === params.walletId);
+  beforeLoad: async ({ context, params }) => {
+    const membership =
+      context.session.operator === undefined
+        ? context.session.wallets.find(({ id }) => id === params.walletId)
+        : await context.queries.query({ ...membershipQuery(params.walletId), staleTime: "static" });
     // Another tenant's wallet looks like one that does not exist.
     if (!membership) throw notFound();
     return { wallet: membership };

@@ -14,6 +14,8 @@ export interface WalletMembership {
 
 export interface Session {
   person: null | { id: string; email: string; name: string };
+  /** On the internal listener, where an operator sees the pages of every wallet as a viewer. */
+  operator?: string;
   fresh_until: string | null;
   wallets: WalletMembership[];
   sign_in: { email: boolean; oidc: null | { name: string }; sign_up: boolean };
@@ -27,6 +29,14 @@ export const sessionQuery = queryOptions({
   queryFn: () => api<Session>("/console/api/session"),
   staleTime: 60_000,
 });
+
+/** For operators. */
+export const membershipQuery = (walletId: string) =>
+  queryOptions({
+    queryKey: ["membership", walletId],
+    queryFn: () => api<WalletMembership>(`/console/api/wallets/${encodeURIComponent(walletId)}`),
+    staleTime: 60_000,
+  });
 
 export function useSession(): Session {
   return useSuspenseQuery(sessionQuery).data;

@@ -30,8 +30,9 @@ test("formats relative times", () => {
 });
 
 test("formats durations and counts with their unit", () => {
-  assert.equal(formatDays(6.2), "6 days");
-  assert.equal(formatDays(0.25), "6 hours");
+  assert.equal(formatDays(6.2), "about 6 days");
+  assert.equal(formatDays(0.25), "about 6 hours");
+  assert.equal(formatDays(400), "more than a year");
   assert.equal(formatDays(0.01), "less than an hour");
   assert.equal(formatMs(412.4), "412 ms");
   assert.equal(formatMs(4_100), "4.10 s");

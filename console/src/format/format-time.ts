@@ -58,12 +58,13 @@ export function formatZone(zone: TimeZone, at: Date): string {
   return exact[zone].formatToParts(at).find(({ type }) => type === "timeZoneName")?.value ?? "";
 }
 
+/** "about 6 days", "more than a year". */
 export function formatDays(days: number): string {
   if (days >= 365) return "more than a year";
-  if (days >= 2) return `${Math.round(days)} days`;
+  if (days >= 2) return `about ${Math.round(days)} days`;
   const hours = Math.round(days * 24);
-  if (hours >= 2) return `${hours} hours`;
-  return hours === 1 ? "1 hour" : "less than an hour";
+  if (hours >= 2) return `about ${hours} hours`;
+  return hours === 1 ? "about 1 hour" : "less than an hour";
 }
 
 export function formatMs(ms: number): string {

@@ -9,7 +9,7 @@ import { keysQuery } from "../api/keys.ts";
 import { Icon } from "../components/icon.tsx";
 import classes from "./command-palette.module.css";
 import { type Command, findCommands } from "./find-commands.ts";
-import { navigationItems } from "./navigation.tsx";
+import { type navigationItems, useNavigationItems } from "./navigation.tsx";
 import { type PaletteAction, usePaletteActions } from "./use-palette-actions.ts";
 import { useWallet } from "./use-wallet.ts";
 
@@ -25,6 +25,7 @@ export function CommandPalette({ openCount }: { openCount: number }) {
   const [query, setQuery] = useState("");
   const [isLookup, setIsLookup] = useState(false);
   const keys = useQuery(keysQuery(walletId)).data ?? [];
+  const pages = useNavigationItems();
   const actions = usePaletteActions({
     onLookup: () => {
       setQuery("");
@@ -43,7 +44,7 @@ export function CommandPalette({ openCount }: { openCount: number }) {
       return navigate({ to: isAppKey(command.key) ? "/w/$walletId/apps" : "/w/$walletId/keys", params });
     return navigate({ to: "/w/$walletId/ledger", params, search: { request_id: command.id } });
   };
-  const found = findCommands(query, { actions, pages: navigationItems, keys });
+  const found = findCommands(query, { actions, pages, keys });
   const commands = isLookup ? found.filter(({ kind }) => kind === "request") : found;
   const kinds = [...new Set(commands.map(({ kind }) => kind))];
   return (

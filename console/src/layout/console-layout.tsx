@@ -1,7 +1,7 @@
 import { Outlet, useLocation, useRouteContext } from "@tanstack/react-router";
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { useLiveUpdates } from "../api/live-updates.ts";
-import type { WalletMembership } from "../api/session.ts";
+import { useSession, type WalletMembership } from "../api/session.ts";
 import { saveLastWallet } from "./last-wallet.ts";
 import classes from "./layout.module.css";
 import { ModeProvider, useMode } from "./mode.tsx";
@@ -34,6 +34,7 @@ export function ConsoleFrame({ wallet, children }: { wallet: WalletMembership; c
           <Sidebar />
           <div className={classes.column}>
             <TopBar />
+            <OperatorBanner />
             <TestModeBanner />
             <main id="content" ref={content} tabIndex={-1} className={classes.content}>
               {children}
@@ -55,6 +56,17 @@ function useFocusOnNavigation(content: RefObject<HTMLElement | null>): void {
     last.current = pathname;
     content.current?.focus({ preventScroll: true });
   }, [pathname, content]);
+}
+
+function OperatorBanner() {
+  const { operator } = useSession();
+  if (operator === undefined) return undefined;
+  return (
+    <aside className={classes.operatorBanner} aria-label="Operator">
+      Operator {operator}: a customer's account, read-only. This look is recorded.{" "}
+      <a href="/console/#accounts">Operator console</a>
+    </aside>
+  );
 }
 
 function TestModeBanner() {

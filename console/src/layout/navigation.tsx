@@ -1,5 +1,6 @@
 import { Menu, UnstyledButton } from "@mantine/core";
 import { Link, type LinkProps } from "@tanstack/react-router";
+import { useSession } from "../api/session.ts";
 import { Icon, type IconName } from "../components/icon.tsx";
 import stamp from "../stamp.svg";
 import classes from "./layout.module.css";
@@ -18,8 +19,20 @@ export const navigationItems = [
   { to: "/w/$walletId/team", label: "Team", icon: "team" },
 ] as const satisfies { to: LinkProps["to"]; label: string; icon: IconName }[];
 
+/** These search, or belong to a person. */
+const hiddenFromOperators = new Set<string>(["Playground", "Apps", "Lens inspector"]);
+
+/** The pages that the signed-in person, or operator, can open. */
+export function useNavigationItems() {
+  const { operator } = useSession();
+  return operator === undefined
+    ? navigationItems
+    : navigationItems.filter(({ label }) => !hiddenFromOperators.has(label));
+}
+
 export function Sidebar() {
   const { id } = useWallet();
+  const items = useNavigationItems();
   return (
     <nav className={classes.sidebar} aria-label="Pages">
       <Link to="/w/$walletId" params={{ walletId: id }} className={classes.brand}>
@@ -27,7 +40,7 @@ export function Sidebar() {
         Pennyblack
       </Link>
       <ul className={classes.navList}>
-        {navigationItems.map(({ to, label, icon }) => (
+        {items.map(({ to, label, icon }) => (
           <li key={to}>
             <Link
               to={to}
@@ -56,9 +69,10 @@ export function Sidebar() {
 /** Mobile navigation: the first four pages, and a menu with the rest. */
 export function BottomBar() {
   const { id } = useWallet();
+  const items = useNavigationItems();
   return (
     <nav className={classes.bottomBar} aria-label="Pages">
-      {navigationItems.slice(0, 4).map(({ to, label, icon }) => (
+      {items.slice(0, 4).map(({ to, label, icon }) => (
         <Link
           key={to}
           to={to}
@@ -78,7 +92,7 @@ export function BottomBar() {
           </UnstyledButton>
         </Menu.Target>
         <Menu.Dropdown>
-          {navigationItems.slice(4).map(({ to, label, icon }) => (
+          {items.slice(4).map(({ to, label, icon }) => (
             <Menu.Item
               key={to}
               component={Link}

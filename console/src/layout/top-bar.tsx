@@ -48,7 +48,7 @@ function Balance() {
       <strong>{formatMoney(data.available)}</strong>
       {data.runway_days !== null && (
         <Text span inherit c="dimmed" visibleFrom="xs">
-          , about {formatDays(data.runway_days)}
+          , {formatDays(data.runway_days)}
         </Text>
       )}
     </Link>
@@ -102,8 +102,16 @@ function WalletMenu() {
         <ColorSchemeItem />
         <TimeZoneItem />
         <Menu.Divider />
-        <Menu.Label className={classes.email}>Signed in as {session.person?.email}</Menu.Label>
-        <Menu.Item onClick={() => signOut()}>Sign out</Menu.Item>
+        {session.operator === undefined ? (
+          <>
+            <Menu.Label className={classes.email}>Signed in as {session.person?.email}</Menu.Label>
+            <Menu.Item onClick={() => signOut()}>Sign out</Menu.Item>
+          </>
+        ) : (
+          <Menu.Item component="a" href="/console/#accounts">
+            Operator console
+          </Menu.Item>
+        )}
       </Menu.Dropdown>
     </Menu>
   );

@@ -22,7 +22,7 @@ const themes = [
 /** The actions that the user's role allows. */
 export function usePaletteActions({ onLookup }: { onLookup: () => void }): PaletteAction[] {
   const { id: walletId, canEdit, isOwner } = useWallet();
-  const { wallets } = useSession();
+  const { wallets, operator } = useSession();
   const { mode, setMode } = useMode();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const navigate = useNavigate();
@@ -54,7 +54,7 @@ export function usePaletteActions({ onLookup }: { onLookup: () => void }): Palet
       staysOpen: true,
       run: onLookup,
     },
-    {
+    operator === undefined && {
       label: "Inspect the ranking of a page",
       keywords: "lens tier rule source list object url domain",
       icon: "lens",

@@ -1,9 +1,9 @@
-import { Table, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Page } from "../components/page.tsx";
 import { RelativeTime } from "../components/relative-time.tsx";
-import { ScrollRegion } from "../components/scroll-region.tsx";
 import { EmptyState, ErrorState, RowsSkeleton } from "../components/states.tsx";
+import { Cell, Row, Table } from "../components/table.tsx";
 import { auditQuery } from "./queries.ts";
 
 export function Audit() {
@@ -16,37 +16,27 @@ export function Audit() {
         <EmptyState title="No actions yet">Credits, suspensions, revocations and refunds are listed here.</EmptyState>
       )}
       {data !== undefined && data.lines.length > 0 && (
-        <ScrollRegion label="Audit log">
-          <Table verticalSpacing="sm">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Time</Table.Th>
-                <Table.Th>Operator</Table.Th>
-                <Table.Th>Action</Table.Th>
-                <Table.Th>Reason</Table.Th>
-                <Table.Th>Outcome</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {data.lines.map((line) => (
-                <Table.Tr key={line.number}>
-                  <Table.Td>
-                    <RelativeTime at={line.at} />
-                  </Table.Td>
-                  <Table.Td>{line.operator}</Table.Td>
-                  <Table.Td>
-                    {line.act.replace(".", ": ").replaceAll("_", " ")}
-                    <Text size="xs" c="dimmed" className="mono">
-                      {line.subject}
-                    </Text>
-                  </Table.Td>
-                  <Table.Td>{line.reason}</Table.Td>
-                  <Table.Td>{line.outcome.replaceAll("_", " ")}</Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </ScrollRegion>
+        <Table
+          label="Audit log"
+          columns={["Time", "Operator", "Action", "Reason", "Outcome"].map((name) => ({ name }))}
+        >
+          {data.lines.map((line) => (
+            <Row key={line.number}>
+              <Cell label="Time">
+                <RelativeTime at={line.at} />
+              </Cell>
+              <Cell label="Operator">{line.operator}</Cell>
+              <Cell label="Action">
+                {line.act.replace(".", ": ").replaceAll("_", " ")}
+                <Text size="xs" c="dimmed" className="mono">
+                  {line.subject}
+                </Text>
+              </Cell>
+              <Cell label="Reason">{line.reason}</Cell>
+              <Cell label="Outcome">{line.outcome.replaceAll("_", " ")}</Cell>
+            </Row>
+          ))}
+        </Table>
       )}
     </Page>
   );

@@ -1,4 +1,4 @@
-import { Button, Text } from "@mantine/core";
+import { Button, Group, Text } from "@mantine/core";
 import { useHash } from "@mantine/hooks";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
@@ -34,7 +34,7 @@ export function OperatorLayout({ operator }: { operator: string }) {
   // Until the list is loaded, a link to the page opens it.
   const hasCells = fleet ? fleet.cells.length > 0 : hash === "#cells";
   const pages = allPages.filter((each) => each.hash !== "cells" || hasCells);
-  const page = pages.find((each) => `#${each.hash}` === hash) ?? allPages[0];
+  const page = pages.find((each) => `#${each.hash}` === hash.split("?")[0]) ?? allPages[0];
   const links = (className: string | undefined) =>
     pages.map(({ hash: name, label, icon }) => (
       <a
@@ -70,6 +70,13 @@ export function OperatorLayout({ operator }: { operator: string }) {
             <page.component />
           </Suspense>
         </main>
+        {/* The sidebar with the other one is hidden. */}
+        <Group hiddenFrom="sm" px="md" pb="xl" justify="space-between">
+          <Text size="xs" c="dimmed">
+            Operator {operator}
+          </Text>
+          <SignOut />
+        </Group>
       </div>
       <nav className={classes.bottomBar} aria-label="Pages" data-many>
         {links(classes.tab)}

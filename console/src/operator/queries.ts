@@ -1,3 +1,4 @@
+import type { Search, SearchDetails } from "@pennyblack/sdk";
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { api } from "../api/client.ts";
 
@@ -112,12 +113,43 @@ export interface AuditLine {
   after: Record<string, unknown> | null;
 }
 
-export interface EntryLine {
-  id: string;
+/** A change of a wallet or its account, by anyone. */
+export interface ChangeLine extends Omit<AuditLine, "operator"> {
+  actor: "operator" | "person" | "key" | "system";
+  by: string | null;
+}
+
+/** The answer of a look-up in one cell. */
+export interface Found {
+  request: FoundRequest | null;
+  /** For an id that nothing has: what that means. */
+  unknown: string | null;
+  wallets: FoundWallet[];
+  searches: (Search & { wallet_id: string })[];
+  has_more: boolean;
+}
+
+export type FoundRequest = SearchDetails & {
   wallet_id: string;
-  kind: string;
-  amount: string;
-  created_at: string;
+  state: "pending" | "captured" | "released" | "expired" | "refused" | "replayed";
+  upstreams: string | null;
+};
+
+export interface FoundWallet {
+  id: string;
+  name: string;
+  account: { id: string; name: string; owners: string[]; deleted_at: string | null } | null;
+  balance: string;
+  suspended: boolean;
+  keys: { id: string; name: string; start: string; mode: string; state: string }[];
+}
+
+/** In another cell, or why it could not be asked. */
+export interface FoundInCell {
+  name: string;
+  url: string;
+  fault: string | null;
+  found: Found | null;
 }
 
 /** A server process with its current load. */
@@ -242,20 +274,32 @@ export const auditQuery = queryOptions({
   queryFn: () => api<{ lines: AuditLine[]; next_cursor: string | null }>("/operator/audit?limit=100"),
 });
 
-export const accountsQuery = (email: string) =>
-  queryOptions({
-    queryKey: ["accounts", email],
-    queryFn: () =>
-      api<{ accounts: AccountLine[] }>(`/operator/accounts${email ? `?email=${encodeURIComponent(email)}` : ""}`),
-    refetchInterval: false,
-  });
+export const accountsQuery = queryOptions({
+  queryKey: ["accounts"],
+  queryFn: () => api<{ accounts: AccountLine[] }>("/operator/accounts"),
+  refetchInterval: false,
+});
 
 export const walletQuery = (id: string) =>
   queryOptions({ queryKey: ["wallets", id], queryFn: () => api<WalletLine>(`/operator/wallets/${id}`) });
 
-export const entriesQuery = (requestId: string) =>
+export const changesQuery = (walletId: string) =>
   queryOptions({
-    queryKey: ["entries", requestId],
-    queryFn: () => api<{ entries: EntryLine[] }>(`/operator/entries?request_id=${encodeURIComponent(requestId)}`),
+    queryKey: ["changes", walletId],
+    queryFn: () => api<{ changes: ChangeLine[] }>(`/operator/wallets/${walletId}/changes?limit=100`),
+  });
+
+/** `parameters` are those of GET /operator/find. */
+export const findQuery = (parameters: string) =>
+  queryOptions({
+    queryKey: ["find", parameters],
+    queryFn: () => api<Found>(`/operator/find?${parameters}`),
+    refetchInterval: false,
+  });
+
+export const findInCellQuery = (name: string, parameters: string) =>
+  queryOptions({
+    queryKey: ["find", parameters, name],
+    queryFn: () => api<FoundInCell>(`/operator/cells/${encodeURIComponent(name)}/find?${parameters}`),
     refetchInterval: false,
   });

@@ -6,6 +6,8 @@ import { Money } from "../components/money.tsx";
 import { Section } from "../components/page.tsx";
 import { ErrorState, InlineError, RowsSkeleton } from "../components/states.tsx";
 import { formatMoney } from "../format/format-money.ts";
+import { AccountLink } from "./account-link.tsx";
+import { Changes } from "./changes.tsx";
 import { walletQuery } from "./queries.ts";
 
 export function WalletActions({ walletId }: { walletId: string }) {
@@ -22,12 +24,14 @@ export function WalletActions({ walletId }: { walletId: string }) {
       }
     >
       <Text mb="md">
-        Balance <Money amount={wallet.balance} />, of which <Money amount={wallet.held} /> is on hold
+        Balance <Money amount={wallet.balance} />, of which <Money amount={wallet.held} /> is on hold.{" "}
+        <AccountLink id={walletId} />
       </Text>
       <Group align="flex-start" gap="xl">
         <CreditForm walletId={walletId} />
         <SuspendForm walletId={walletId} isSuspended={wallet.suspended} />
       </Group>
+      <Changes walletId={walletId} />
     </Section>
   );
 }

@@ -49,7 +49,7 @@ function getBalanceWarning(summary: WalletSummary, price: string): Warning | und
     };
   }
   if ((days !== null && days < lowRunwayDays) || searchesLeft < lowSearchCount) {
-    const runway = days === null ? "" : `, about ${formatDays(days)} at your current rate`;
+    const runway = days === null ? "" : `, ${formatDays(days)} at your current rate`;
     return {
       tone: "warning",
       title: "Your balance is low.",

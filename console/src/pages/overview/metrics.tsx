@@ -38,7 +38,7 @@ function BalanceMetric({ summary }: SummaryProps) {
   const { available, held, runway_days: days, burn_per_day: burn, hours } = summary;
   const spent = addMoney(hours.map(({ charged }) => charged));
   const notes = [
-    days === null ? undefined : `about ${formatDays(days)} left`,
+    days === null ? undefined : `${formatDays(days)} left`,
     `${formatMoney(spent)} spent in 24 hours`,
     toNumber(held) > 0 ? `${formatMoney(held)} on hold` : undefined,
   ];
