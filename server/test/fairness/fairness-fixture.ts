@@ -26,6 +26,8 @@ export interface Size {
   lockMs: number[];
   /** Of the wallet whose usage is read. */
   endUsers: number;
+  /** Searches that are all refused: the keys of one wallet, and other wallets with one key each. */
+  flood: { keys: number; wallets: number; forMs: number };
 }
 
 export const shortSize: Size = {
@@ -37,6 +39,7 @@ export const shortSize: Size = {
   wallets: 50,
   lockMs: [1_500],
   endUsers: 20_000,
+  flood: { keys: 100, wallets: 10, forMs: 5_000 },
 };
 export const longSize: Size = {
   maxInFlight: constants.maxInFlight,
@@ -47,6 +50,7 @@ export const longSize: Size = {
   wallets: 1_000,
   lockMs: [8_000, 40_000],
   endUsers: 500_000,
+  flood: { keys: 1_000, wallets: 100, forMs: 300_000 },
 };
 
 export interface Target {
@@ -90,6 +94,7 @@ export interface Trial {
 }
 
 export interface FairnessFixture {
+  target: Target;
   openTrial(attack: Attack): Promise<Trial>;
   close(): Promise<void>;
 }
@@ -118,6 +123,7 @@ export async function openFairnessFixture(size: Size): Promise<FairnessFixture> 
   };
 
   return {
+    target,
     async openTrial(attack) {
       const measured = (await attack.openVictim?.(target)) ?? searching;
       const measureMs = attack.measureMs ?? size.measureMs;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { attacksOf } from "./attacks.ts";
 import { openFairnessFixture, shortSize } from "./fairness-fixture.ts";
+import { faultsOf, formatFlood, measureRefusals } from "./refusals.ts";
 
 // One attack for each limit that protects other tenants. `npm run fairness` runs all of them, and compares response times,
 // which depend on the machine and are only printed here.
@@ -18,6 +19,12 @@ const names = [
 const fixture = await openFairnessFixture(shortSize);
 
 after(() => fixture.close());
+
+test("of a flood of refused searches, all are counted and a limited number is stored", async (t) => {
+  const result = await measureRefusals(fixture.target, shortSize.flood);
+  t.diagnostic(formatFlood(result));
+  assert.deepEqual(faultsOf(result), []);
+});
 
 const attacks = attacksOf(shortSize);
 for (const name of names)

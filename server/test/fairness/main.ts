@@ -10,16 +10,21 @@ import {
   shortSize,
 } from "./fairness-fixture.ts";
 import { measureHotWallet } from "./hot-wallet.ts";
+import { faultsOf, formatFlood, measureRefusals } from "./refusals.ts";
 
 // One tenant's requests before, during and after attacks of another:  npm run fairness -- --long --only "test key"
+// A flood of refused searches, by default for five minutes:           npm run fairness -- --long --only refusals --seconds 60
 
-const { values } = parseArgs({ options: { long: { type: "boolean" }, only: { type: "string", default: "" } } });
+const { values } = parseArgs({
+  options: { long: { type: "boolean" }, only: { type: "string", default: "" }, seconds: { type: "string" } },
+});
 const rounds = 3;
 /** The memory limit of the Helm chart. */
 const maxRssMib = 512;
 /** Below this, the scheduling of a busy machine decides the p99, not the server. */
 const noiseMs = 150;
 const hotWallet = "hot wallet of eight servers";
+const refusals = "refusals of many keys and wallets";
 /** Without lanes of their own for hot wallets it is three to eight times. */
 const maxHotWalletRatio = 2;
 
@@ -37,6 +42,15 @@ try {
     if (ratio > maxHotWalletRatio) harmed += 1;
     const verdict = ratio > maxHotWalletRatio ? "HARMED" : "ok    ";
     console.log(`${verdict}  ${hotWallet.padEnd(48)}  other wallets ${ratio.toFixed(2)} times slower`);
+  }
+  if (refusals.includes(values.only)) {
+    const forMs = values.seconds === undefined ? size.flood.forMs : Number(values.seconds) * 1_000;
+    const result = await measureRefusals(fixture.target, { ...size.flood, forMs });
+    const faults = faultsOf(result);
+    if (faults.length > 0) harmed += 1;
+    console.log(
+      `${faults.length > 0 ? "HARMED" : "ok    "}  ${refusals}  ${faults.join("; ")}\n${formatFlood(result)}`,
+    );
   }
   console.log(`${harmed} attacks harmed the other tenant.`);
   process.exitCode = harmed === 0 ? 0 : 1;

@@ -11,9 +11,14 @@ setPriority(constants.priority.PRIORITY_LOW);
 const statuses: Record<string, number> = {};
 const stopped = new AbortController();
 const [traffic] = (await once(process, "message")) as [Traffic];
+const drained = Promise.withResolvers<void>();
 process.once("message", () => {
   stopped.abort();
-  process.send?.(statuses);
+  const isDrained = traffic.kind === "searches" && traffic.isDrained;
+  (isDrained ? drained.promise : Promise.resolve()).then(
+    () => process.send?.(statuses),
+    () => undefined,
+  );
 });
 if (traffic.kind === "searches") await sendSearches(traffic);
 else if (traffic.kind === "reads") await sendReads(traffic);
@@ -23,7 +28,8 @@ function count(status: number | string): void {
   statuses[status] = (statuses[status] ?? 0) + 1;
 }
 
-async function sendSearches({ port: to, keys, query, perSecond }: SearchTraffic): Promise<void> {
+async function sendSearches({ port: to, keys, query, perSecond, isDrained }: SearchTraffic): Promise<void> {
+  const open = new Set<unknown>();
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
   const body = JSON.stringify({ query });
   const startedAt = performance.now();
@@ -34,6 +40,8 @@ async function sendSearches({ port: to, keys, query, perSecond }: SearchTraffic)
     if (!isReady && elapsedMs > 1_000) process.send?.("ready");
     isReady ||= elapsedMs > 1_000;
   }
+  if (isDrained) while (open.size > 0) await wait(5);
+  drained.resolve();
   agent.destroy();
 
   function sendSearch(key: string): void {
@@ -48,6 +56,8 @@ async function sendSearches({ port: to, keys, query, perSecond }: SearchTraffic)
       response.resume();
     });
     sent.on("error", () => count("closed"));
+    open.add(sent);
+    sent.once("close", () => open.delete(sent));
     sent.end(body);
   }
 }

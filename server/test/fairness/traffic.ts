@@ -14,6 +14,8 @@ export interface SearchTraffic {
   keys: string[];
   query: string;
   perSecond: number;
+  /** When stopped, waits for the responses to all that were sent. */
+  isDrained?: boolean;
 }
 
 /** The same read on each connection, again and again. */
