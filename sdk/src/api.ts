@@ -602,7 +602,7 @@ export type Search = {
     kind: "search" | "refused" | "replayed";
     /**
      * Format: date-time
-     * When the search was accepted, or the request arrived.
+     * When the price of the search was held, or the refused or replayed request arrived.
      */
     at: string;
     /** @enum {string} */
@@ -772,11 +772,11 @@ export type WalletSummary = {
     /** `available` divided by `burn_per_day`, to one decimal. Null without charges in the last seven days, and in the first 24 hours after the first charge. */
     runway_days: number | null;
     today: {
-        /** Finished searches accepted since midnight UTC. */
+        /** Searches held since midnight UTC that have finished. */
         searches: number;
         /** Replays of an `Idempotency-Key` since midnight UTC. */
         replays: number;
-        /** Requests refused since midnight UTC. */
+        /** Requests refused since midnight UTC, before their price was held. */
         refusals: number;
         /** Total charged for them, in USD as a decimal string. */
         charged: string;

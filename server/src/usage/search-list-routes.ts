@@ -35,7 +35,10 @@ const searchSchema = Type.Object(
       description:
         "`search`: its price was held. `refused`: rejected before that, for example by a limit. `replayed`: answered from its `Idempotency-Key`. Only a search can be charged.",
     }),
-    at: Type.String({ format: "date-time", description: "When the search was accepted, or the request arrived." }),
+    at: Type.String({
+      format: "date-time",
+      description: "When the price of the search was held, or the refused or replayed request arrived.",
+    }),
     mode: Type.Enum(["live", "test"]),
     key_id: id,
     key_name: nullable,
@@ -186,8 +189,8 @@ function listSearches(dependencies: UsageRouteDependencies): Route {
         examples: ["research"],
       }),
       run: Type.String({ description: "Only searches of this run, until the run is deleted, an hour after it ends." }),
-      from: Type.String({ description: "Start day or time. Only searches accepted since then." }),
-      to: Type.String({ description: "End day or time, exclusive." }),
+      from: Type.String({ description: "Start day or time, of `at`." }),
+      to: Type.String({ description: "End day or time of `at`, exclusive." }),
       ...pageParameters,
     },
     answer: searchesSchema,

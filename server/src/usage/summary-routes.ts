@@ -34,9 +34,9 @@ const summarySchema = Type.Object(
         "`available` divided by `burn_per_day`, to one decimal. Null without charges in the last seven days, and in the first 24 hours after the first charge.",
     }),
     today: Type.Object({
-      searches: count("Finished searches accepted since midnight UTC."),
+      searches: count("Searches held since midnight UTC that have finished."),
       replays: count("Replays of an `Idempotency-Key` since midnight UTC."),
-      refusals: count("Requests refused since midnight UTC."),
+      refusals: count("Requests refused since midnight UTC, before their price was held."),
       charged: money("Total charged for them"),
       usual_searches_by_now: Type.Union([Type.Integer(), Type.Null()], {
         description:

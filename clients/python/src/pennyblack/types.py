@@ -440,7 +440,7 @@ class Search(TypedDict):
     #: `search`: its price was held. `refused`: rejected before that, for example by a limit. `replayed`: answered from
     #: its `Idempotency-Key`. Only a search can be charged.
     kind: Literal["search", "refused", "replayed"]
-    #: When the search was accepted, or the request arrived.
+    #: When the price of the search was held, or the refused or replayed request arrived.
     at: str
     mode: Literal["live", "test"]
     key_id: str
@@ -531,11 +531,11 @@ class HourlySearches(TypedDict):
 
 
 class WalletSummaryToday(TypedDict):
-    #: Finished searches accepted since midnight UTC.
+    #: Searches held since midnight UTC that have finished.
     searches: int
     #: Replays of an `Idempotency-Key` since midnight UTC.
     replays: int
-    #: Requests refused since midnight UTC.
+    #: Requests refused since midnight UTC, before their price was held.
     refusals: int
     #: Total charged for them, in USD as a decimal string.
     charged: str
