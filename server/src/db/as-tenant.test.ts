@@ -15,6 +15,30 @@ async function readWallet(client: Queryable): Promise<string | null> {
   return rows[0]?.wallet ?? null;
 }
 
+/** Longer than a turn waits, so that a statement that waits for a lock does not end by itself. */
+const timeouts = { statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 };
+
+/** Holds an advisory lock. */
+async function lockInDatabase(
+  id: number,
+): Promise<{ countWaiting: () => Promise<number>; release: () => Promise<void> }> {
+  const client = await db.owner.connect();
+  await client.query("select pg_advisory_lock($1)", [id]);
+  return {
+    async countWaiting() {
+      const { rowCount } = await client.query(
+        "select from pg_locks where locktype = 'advisory' and objid = $1 and not granted",
+        [id],
+      );
+      return rowCount ?? 0;
+    },
+    async release() {
+      await client.query("select pg_advisory_unlock($1)", [id]);
+      client.release();
+    },
+  };
+}
+
 test("sets the wallet for the transaction only", async () => {
   const walletId = randomUUIDv7();
   assert.equal(await asTenant(db.tenant, walletId, readWallet), walletId);
@@ -65,31 +89,27 @@ test("one wallet occupies one connection for reads, and another wallet does not 
 
 test("one wallet occupies one connection for writes, and another wallet does not wait for it", async () => {
   const [busy, other] = [randomUUIDv7(), randomUUIDv7()];
-  const lock = await db.owner.connect();
-  await lock.query("select pg_advisory_lock(2)");
+  const pool = createPool({ url: db.tenantUrl, name: "test", connections: 4, ...timeouts, onIdleError: () => {} });
+  const lock = await lockInDatabase(2);
   const call = "pg_advisory_xact_lock(2) is null";
-  const writes = Promise.allSettled(Array.from({ length: 16 }, () => callAsTenant(db.tenant, busy, call, [])));
+  const writes = Promise.allSettled(Array.from({ length: 16 }, () => callAsTenant(pool, busy, call, [])));
   try {
-    const { rows } = await lock.query<{ waiting: bigint }>(
-      "select count(*) as waiting from pg_locks where locktype = 'advisory' and objid = 2 and not granted",
-    );
-    assert.ok(Number(rows[0]?.waiting) <= 1);
-    assert.equal(await callAsTenant(db.tenant, other, "pb.own_wallet()", []), other);
-    assert.equal(await asTenant(db.tenant, busy, readWallet), busy, "a read does not wait for writes");
+    await until("a write waits for the lock", async () => (await lock.countWaiting()) > 0);
+    assert.equal(await callAsTenant(pool, other, "pb.own_wallet()", []), other);
+    assert.equal(await asTenant(pool, busy, readWallet), busy, "a read does not wait for writes");
+    assert.equal(await lock.countWaiting(), 1);
   } finally {
-    await lock.query("select pg_advisory_unlock(2)");
-    lock.release();
+    await lock.release();
     await writes;
+    await pool.end();
   }
 });
 
 test("two wallets with a slow read and a slow write each leave a connection to others", async () => {
   const [other, ...busy] = [randomUUIDv7(), randomUUIDv7(), randomUUIDv7()];
-  const timeouts = { statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 };
   const pool = createPool({ url: db.tenantUrl, name: "test", connections: 4, ...timeouts, onIdleError: () => {} });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const lock = await db.owner.connect();
-  await lock.query("select pg_advisory_lock(3)");
+  const lock = await lockInDatabase(3);
   let reads = 0;
   const slow = busy.flatMap((walletId) => [
     asTenant(pool, walletId, () => {
@@ -101,16 +121,12 @@ test("two wallets with a slow read and a slow write each leave a connection to o
   const ended = Promise.allSettled(slow);
   try {
     await until("both wallets read, and a write waits for the lock", async () => {
-      const { rowCount } = await lock.query(
-        "select from pg_locks where locktype = 'advisory' and objid = 3 and not granted",
-      );
-      return reads === 2 && (rowCount ?? 0) > 0;
+      return reads === 2 && (await lock.countWaiting()) > 0;
     });
     assert.equal(await asTenant(pool, other, readWallet), other);
     assert.equal(await callAsTenant(pool, other, "pb.own_wallet()", []), other);
   } finally {
-    await lock.query("select pg_advisory_unlock(3)");
-    lock.release();
+    await lock.release();
     release();
     await ended;
     await pool.end();
