@@ -1,6 +1,6 @@
 import type { Dialect } from "./dialect.ts";
 
-/** LibreChat always sends `safesearch=moderate`, and LiteLLM `include_fetch_metadata=True`. */
+/** `safesearch=moderate` is the vendor's default. LiteLLM always sends `include_fetch_metadata=True`. */
 export const brave: Dialect = {
   name: "brave",
   title: "Brave Search",
