@@ -41,6 +41,7 @@ const exceptions: Exception[] = [
   { path: "server/src/providers/call-provider.test.ts", text: /nobody\.invalid/, reason: "a host name" },
   { path: "CONTRIBUTING.md", text: /NNNN_description|<name>/, reason: "placeholders" },
   { path: "", text: /alertmanager\/alertmanager\.yml/, reason: "deploy/make-env.sh writes it" },
+  { path: "docs/integrations/", text: /\b(?:librechat|config)\.yaml\b/, reason: "files of other products" },
   { path: "docs/decisions/0001", text: /NNNN-decision/, reason: "a placeholder" },
   { path: "tools/check-language", text: /.*/, reason: "the rules themselves and their tests" },
 ];

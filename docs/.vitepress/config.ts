@@ -48,6 +48,16 @@ const compat = [
   { text: "Open WebUI", link: "/compat/open-webui" },
 ];
 
+const integrations = [
+  { text: "n8n", link: "/integrations/n8n" },
+  { text: "LibreChat", link: "/integrations/librechat" },
+  { text: "Open WebUI", link: "/integrations/open-webui" },
+  { text: "LiteLLM", link: "/integrations/litellm" },
+  { text: "Dify", link: "/integrations/dify" },
+  { text: "hermes-agent", link: "/integrations/hermes-agent" },
+  { text: "OpenClaw", link: "/integrations/openclaw" },
+];
+
 const operators = [
   { text: "Self-hosting", link: "/self-hosting" },
   { text: "Security", link: "/security" },
@@ -109,6 +119,7 @@ export default defineConfig({
       { text: "Guides", items: guides },
       { text: "Libraries", items: libraries },
       { text: "Compatible APIs", items: [{ text: "Migrating", link: "/migrating" }, ...compat] },
+      { text: "Integrations", items: [{ text: "For integrators", link: "/integrators" }, ...integrations] },
       { text: "Operators", items: operators },
       {
         text: "Runbooks",

@@ -1,5 +1,6 @@
 // The contract of every dialect. A new dialect in the list is tested automatically. Each has fixtures: requests that its
-// clients send (`request-*.json`) and the response to a search with two results (`response.json`).
+// clients send (`request-*.json`) and the response to a search with two results (`response.json`). In requests, `{key}` is the
+// API key. server/test/stories/integrations.test.ts sends them to a server.
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -40,7 +41,8 @@ interface RequestFixture {
 }
 
 function readFixture(dialect: Dialect, file: string): unknown {
-  return JSON.parse(readFileSync(new URL(`fixtures/${dialect.name}/${file}`, import.meta.url), "utf8"));
+  const text = readFileSync(new URL(`fixtures/${dialect.name}/${file}`, import.meta.url), "utf8");
+  return JSON.parse(text.replaceAll("{key}", key));
 }
 
 function translate(dialect: Dialect, parameters: unknown, ...ignore: string[]) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -16,7 +16,8 @@ import { killAfterTests } from "../support/services/node-process.ts";
 import { createTestKey, type Reply } from "../support/services/server.ts";
 
 // The compatibility endpoints on a server: keys, money, errors and hostile requests. The translations themselves are tested
-// in server/src/dialects/contract.test.ts, and the vendors' own clients in compat-clients.test.ts.
+// in server/src/dialects/contract.test.ts, the vendors' own clients in compat-clients.test.ts, and recorded requests of
+// products in integrations.test.ts.
 
 const { db, server, upstream, startServer, createWallet, assertBooksBalance } = await createFixture();
 
@@ -92,20 +93,6 @@ test("a failure is never an empty list, and an empty list is paid for", async ()
       assert.equal(failed.status, status, `${dialect.name} ${query}`);
       assert.equal(failed.body.status, status);
       assert.equal(Array.isArray(failed.body), false);
-    }
-  }
-});
-
-test("requests of LiteLLM, LibreChat, Open WebUI and Vane are answered as they send them", async () => {
-  const { test: key } = await createWallet();
-  const folder = new URL("../../src/dialects/fixtures/", import.meta.url);
-  for (const dialect of dialects) {
-    for (const file of readdirSync(new URL(`${dialect.name}/`, folder))) {
-      if (!file.startsWith("request-")) continue;
-      const { parameters, ignored } = JSON.parse(readFileSync(new URL(`${dialect.name}/${file}`, folder), "utf8"));
-      const reply = await send(dialect, credentialOf(dialect, key), "cats", parameters);
-      assert.equal(reply.status, 200, `${dialect.name}/${file}: ${reply.text}`);
-      assert.equal(reply.headers.get("pennyblack-ignored") ?? "", ignored.join(", "));
     }
   }
 });
