@@ -64,6 +64,26 @@ for (const page of pagesRunHere) {
   });
 }
 
+const skills = globSync("skills/*/SKILL.md", { cwd: resolve(docs, "..") });
+
+for (const skill of skills) {
+  test(`every command of ${skill} works as documented, and its front matter follows the format`, async () => {
+    const text = readFileSync(resolve(docs, "..", skill), "utf8");
+    const { name = "", description = "" } =
+      /^---\nname: (?<name>.+)\ndescription: (?<description>.+)\n/.exec(text)?.groups ?? {};
+    // https://agentskills.io/specification
+    assert.equal(skill, `skills/${name}/SKILL.md`);
+    assert.match(name, /^[a-z0-9]+(?:-[a-z0-9]+)*$/);
+    assert.ok(description.length > 0 && description.length <= 1_024);
+    const blocks = parseCodeBlocks(text);
+    assert.ok(blocks.length > 0);
+    for (const block of blocks) {
+      const fault = await faultOf(block, bench);
+      assert.equal(fault, undefined, `${skill}:${block.line} ${fault}`);
+    }
+  });
+}
+
 test("every block that is not run states the reason", () => {
   const blocks = pagesRunHere.flatMap((page) => parseCodeBlocks(readFileSync(join(docs, page), "utf8")));
   const reasons = blocks.flatMap(({ mark }) => (mark?.kind === "not run" ? [mark.text] : []));
