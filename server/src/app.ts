@@ -74,7 +74,6 @@ export function createApp(config: ServerConfig, log: Log): App {
     },
     onNoResponse: recordNoResponse,
   });
-  const { operatorPool } = connections;
   const ops = createOpsServer({
     log,
     renderMetrics: metrics.render,
@@ -83,7 +82,7 @@ export function createApp(config: ServerConfig, log: Log): App {
     secrets,
     pages: operatorPageRoutes(),
     operatorRoutes: [
-      ...createOperatorRoutes({ config, operatorPool, router, figures, forwarding, provider }),
+      ...createOperatorRoutes({ config, connections, router, figures, forwarding, provider }),
       ...createOperatorView(config, connections, (guard) => managementRoutes(manageWith(guard))),
     ],
     whyNotReady: async () => (state.isDraining ? "stopping" : await reports.whyNotReady()),
@@ -142,7 +141,7 @@ function openServices(config: ServerConfig, log: Log, state: { isDraining: boole
     connections,
     limits,
     keys,
-    keyUses,
+    recordUse: keyUses.record,
     reports,
     secrets,
     router,
@@ -165,13 +164,12 @@ function openServices(config: ServerConfig, log: Log, state: { isDraining: boole
 }
 
 function createRoutes(services: Services, manageWith: ReturnType<typeof createManagement>): Route[] {
-  const { config, metrics, connections, limits, keys, keyUses, reports, secrets, lenses, search, runner } = services;
+  const { config, metrics, connections, limits, keys, recordUse, reports, secrets, lenses, search, runner } = services;
   const { admission, acquireSlot } = limits;
   const management = manageWith(createManagementGuard(keys, limits));
   const manage = (guard: Guard): Route[] => managementRoutes(manageWith(guard));
   const api = apiRoutes({ runner, lenses, publicUrl: config.publicUrl, management });
   const oidc = openOidc(config, secrets);
-  const recordUse = keyUses.record;
   return [
     ...api,
     ...compatRoutes(runner, search.authenticate),

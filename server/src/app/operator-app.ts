@@ -21,18 +21,20 @@ import {
 } from "../usage/usage.ts";
 import { listWallets, readReconciliation, readTotalBalance } from "../wallet/wallet.ts";
 import { readWebhookLag } from "../webhooks/webhooks.ts";
+import type { Connections } from "./connections.ts";
 
 /** The routes below /operator/. Those that need a database exist only if the operator's database URL is configured. */
 export function createOperatorRoutes(dependencies: {
   config: Pick<ServerConfig, "servers" | "fleet" | "publicUrl">;
-  operatorPool: Pool | undefined;
+  connections: Pick<Connections, "operatorPool">;
   router: Router;
   figures: { readServers: Heartbeats["read"] };
   forwarding: ForwardingWatch;
   /** Undefined if no OpenID Connect provider is configured. */
   provider: { isAvailable: () => boolean } | undefined;
 }): OperatorRoute[] {
-  const { config, operatorPool, router, figures, forwarding, provider } = dependencies;
+  const { config, connections, router, figures, forwarding, provider } = dependencies;
+  const { operatorPool } = connections;
   const watching = watchRoutes({
     reportUpstreams: () => router.report(),
     listUnlistedProxies: () => forwarding.listProxies(),
