@@ -12,8 +12,9 @@ export function mergeDuplicates<Result extends { url: string }>(results: readonl
   const seen = new Set<string>();
   for (const [index, result] of results.entries()) {
     const { key, host, path } = canonicalPage(result.url);
-    if (seen.has(key)) continue;
+    const before = seen.size;
     seen.add(key);
+    if (seen.size === before) continue;
     pages.push({ result, key, host, path, upstreamRank: index + 1 });
   }
   return pages;

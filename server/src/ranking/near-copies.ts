@@ -58,52 +58,55 @@ function windowSet(text: ShownText): Set<number> {
   return new Set(windows.subarray(0, hashWindows(text)));
 }
 
-// A shared buffer: it is always read before it is filled again. Text beyond its length is not compared.
+// Shared buffers: they are always read before they are filled again. Text beyond their length is not compared.
 const maxWords = 128;
+const words = new Int32Array(maxWords);
 const windows = new Int32Array(maxWords);
 
-/** Fills `windows` and returns their number. Optimized, because it processes every character of the results. */
+const windowWords = 5;
+/** 31 ** 5: what the first word of a window is multiplied by when the next word has been added. */
+const outgoing = 28_629_151;
+
+/** Fills `windows` and returns their number. */
 function hashWindows({ title = "", snippet = "" }: ShownText): number {
-  // Hashes of the last five words; `e` is the latest.
-  let a = 0;
-  let b = 0;
-  let c = 0;
-  let d = 0;
-  let e = 0;
-  let words = 0;
-  for (let part = 0; part < 2; part += 1) {
-    const text = part === 0 ? title : snippet;
-    const { length } = text;
-    let word = 0;
-    for (let index = 0; index <= length && words < maxWords; index += 1) {
-      const code = index === length ? endOfText : text.charCodeAt(index);
-      const folded = code < 128 ? (foldedAscii[code] ?? 0) : foldBeyondAscii(code);
-      if (folded !== 0) {
-        word = (Math.imul(word ^ folded, 0x01000193) + 1) | 0;
-        if (code < firstUnspaced || !isUnspaced(code)) continue;
-      } else if (word === 0) continue;
-      a = b;
-      b = c;
-      c = d;
-      d = e;
-      e = word;
-      words += 1;
-      word = 0;
-      if (words >= 5) windows[words - 5] = mix(a, b, c, d, e);
-    }
+  const count = hashWords(snippet, hashWords(title, 0));
+  let rolling = 0;
+  for (let index = 0; index < count; index += 1) {
+    rolling = (Math.imul(rolling, 31) + (words[index] ?? 0)) | 0;
+    if (index >= windowWords) rolling = (rolling - Math.imul(words[index - windowWords] ?? 0, outgoing)) | 0;
+    if (index >= windowWords - 1) windows[index - windowWords + 1] = mix(rolling);
   }
-  return Math.max(0, words - 4);
+  return Math.max(0, count - windowWords + 1);
 }
 
-const endOfText = 0;
+/** Without this, the minimum hash would nearly always come from windows with the same last words. */
+function mix(hash: number): number {
+  const mixed = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
+  return mixed ^ (mixed >>> 13);
+}
+
+/** Adds the words of a text to `words` and returns their number. Optimized, because it processes every character. */
+function hashWords(text: string, countBefore: number): number {
+  const { length } = text;
+  let count = countBefore;
+  let word = 0;
+  for (let index = 0; index < length && count < maxWords; index += 1) {
+    const code = text.charCodeAt(index);
+    const folded = code < 128 ? (foldedAscii[code] ?? 0) : foldBeyondAscii(code);
+    if (folded !== 0) {
+      word = (Math.imul(word ^ folded, 0x01000193) + 1) | 0;
+      if (code < firstUnspaced || !isUnspaced(code)) continue;
+    } else if (word === 0) continue;
+    words[count] = word;
+    count += 1;
+    word = 0;
+  }
+  if (word === 0 || count === maxWords) return count;
+  words[count] = word;
+  return count + 1;
+}
+
 const firstUnspaced = 0x0e00;
-
-function mix(a: number, b: number, c: number, d: number, e: number): number {
-  let hash = (Math.imul(Math.imul(Math.imul(Math.imul(a, 31) + b, 31) + c, 31) + d, 31) + e) | 0;
-  // Without this final mix, the minimum hash would nearly always come from windows with the same last words.
-  hash = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
-  return hash ^ (hash >>> 13);
-}
 
 /** Lower-case letters and digits; 0 for separators. */
 const foldedAscii = Uint8Array.from({ length: 128 }, (_, code) =>
