@@ -18,9 +18,7 @@ export function formatExplanation({ meta, results }: SearchAnswer, { width }: Te
   const { explanation } = meta;
   if (explanation === undefined) return "\nRanking: not provided by this server.";
   const sources = results.map(({ source }) => source);
-  return ["\nRanking:", ...explanation.map((rank) => wrap(formatRank(rank, explanation, sources), width, "  "))].join(
-    "\n",
-  );
+  return ["\nRanking:", ...explanation.map((rank) => wrap(formatRank(rank, sources), width, "  "))].join("\n");
 }
 
 /** The charge and the request ID. Printed to stderr, so that a pipe receives only the results. */

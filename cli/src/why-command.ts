@@ -80,9 +80,7 @@ function formatRanking({ lens, results, explanation }: SavedRanking, { paint, wi
   const sources = results.map(({ url }) => (URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, "") : url));
   const blocks = results.map(({ title, url }, index) => {
     const found = explanation.find(({ position }) => position === index + 1);
-    const reason = found
-      ? formatRank(found, explanation, sources)
-      : "The explanation of this result did not fit in the response.";
+    const reason = found ? formatRank(found, sources) : "The explanation of this result did not fit in the response.";
     const number = `${index + 1}.`.padEnd(4);
     return [
       number + paint("bold", sanitize(title)),

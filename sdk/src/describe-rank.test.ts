@@ -13,42 +13,41 @@ test("describes the move, the tier and the rule", () => {
   });
 });
 
-test("explains why a lower score can be above a higher one", () => {
+test("names the site of a page that was moved below other sites", () => {
   const ranking = parseExplanation(
-    "1;from=2;tier=B;why=x;score=0.900, 2;from=3;tier=B;why=x;score=0.890, 3;from=1;tier=D;why=x;score=0.600;anchor, " +
-      "4;from=9;tier=N;why=unlisted;score=0.610, 5;from=4;tier=B;why=x;score=0.850;third-of-site, " +
-      "6;from=5;tier=B;why=x;score=0.840;copy",
+    "3;from=3;tier=B;why=x;score=0.900, 4;from=2;tier=B;why=x;score=0.890;third-of-site, " +
+      "5;from=4;tier=B;why=x;score=0.850;third-of-site",
   );
-  const sources = [
-    "postgresql.org",
-    "wiki.postgresql.org",
-    "a.example",
-    "b.example",
-    "docs.postgresql.org",
-    "c.example",
-  ];
-  const adjustments = ranking.map((rank) => describeRank(rank, { ranking, sources }).adjustments);
+  const sources = ["postgresql.org", "wiki.postgresql.org", "a.example", "docs.postgresql.org", "x.postgresql.org"];
+  const adjustments = ranking.map((rank) => describeRank(rank, { sources }).adjustments);
   assert.deepEqual(adjustments, [
     [],
-    [],
-    ["The upstream's first result never falls below rank 3, so it is above results with a higher score."],
-    [],
-    ["Third page from postgresql.org, moved below other sites, even those with a lower score."],
-    [
-      "Its text is nearly the same as that of a result with a better score, so it was moved to the end, below results with a lower score.",
-    ],
+    ["Third page from postgresql.org, moved below other sites."],
+    ["Fourth page from postgresql.org, moved below other sites."],
   ]);
 });
 
-test("each guard has a sentence, also without the other results", () => {
-  const [rank] = parseExplanation(
-    "3;from=3;tier=N;why=unlisted;score=0.790;navigational;anchor;copy;third-of-site;new-guard",
-  );
+test("each guard has a sentence with the right number, also without the other results", () => {
+  const guards = [
+    "exact-name",
+    "navigational",
+    "home-page",
+    "coverage",
+    "main-site",
+    "copy",
+    "third-of-site",
+    "anchor",
+  ];
+  const [rank] = parseExplanation(`3;from=3;tier=N;why=unlisted;score=0.790;${guards.join(";")};new-guard`);
   assert.ok(rank);
   const { adjustments } = describeRank(rank);
-  assert.equal(adjustments.length, 5);
-  assert.equal(adjustments[3], "Third or later page of its site, moved below other sites.");
-  assert.equal(adjustments[4], 'The guard "new-guard" applied.');
+  assert.equal(adjustments.length, 9);
+  assert.match(adjustments[0] ?? "", /The whole query is the name of this site, so its authority is 1\.00\./);
+  assert.match(adjustments[1] ?? "", /contains the name of this site, so its authority is at least 0\.90\./);
+  assert.match(adjustments[2] ?? "", /home page first, so its authority is at least 0\.80\./);
+  assert.match(adjustments[3] ?? "", /matches the query better, so the score is limited/);
+  assert.equal(adjustments[6], "Third or later page of its site, moved below other sites.");
+  assert.equal(adjustments[8], 'The guard "new-guard" applied.');
   const sources = ["a.co.uk", "b.co.uk", "c.co.uk"];
-  assert.match(describeRank(rank, { sources }).adjustments[3] ?? "", /^Third or later page from c\.co\.uk, /);
+  assert.match(describeRank(rank, { sources }).adjustments[6] ?? "", /^Third or later page from c\.co\.uk, /);
 });

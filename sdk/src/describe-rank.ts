@@ -19,13 +19,10 @@ export interface RankDescription {
   adjustments: string[];
 }
 
-/**
- * Describes the rank of a result. With the explanations of all results, the sentences also say why a result can be above
- * one with a higher score; with the `source` of all results in order, they name the site.
- */
+/** Describes the rank of a result. With the `source` of all results in order, the sentences name the site. */
 export function describeRank(
   explanation: RankExplanation,
-  context: { ranking?: readonly RankExplanation[]; sources?: readonly string[] } = {},
+  { sources = [] }: { sources?: readonly string[] } = {},
 ): RankDescription {
   const { position, upstreamRank, tier, reason, list, guards } = explanation;
   const listed = list === undefined ? "" : ` The list ${list.name} names it: ${list.url}`;
@@ -35,7 +32,7 @@ export function describeRank(
       reason === "unlisted"
         ? `No rule lists this page, so it counts as ${tiers[tier]} (tier ${tier}).`
         : `The page is ${tiers[tier]} (tier ${tier}) because of the rule "${reason.replaceAll("-", " ")}".${listed}`,
-    adjustments: guards.map((guard) => describeGuard(guard, explanation, context)),
+    adjustments: guards.map((guard) => describeGuard(guard, position, sources)),
   };
 }
 
@@ -44,26 +41,21 @@ function describeMove(position: number, upstreamRank: number): string {
   return `Rank ${position}, ${position < upstreamRank ? "up" : "down"} from ${upstreamRank} at the upstream.`;
 }
 
-function describeGuard(
-  guard: string,
-  { position, score }: RankExplanation,
-  { ranking = [], sources = [] }: { ranking?: readonly RankExplanation[]; sources?: readonly string[] },
-): string {
-  const isAboveBetter = ranking.some((other) => other.position > position && other.score > score);
-  const isBelowWorse = ranking.some((other) => other.position < position && other.score < score);
-  const order = isBelowWorse ? ", below results with a lower score" : "";
-  switch (guard) {
-    case "navigational":
-      return "The query names this site, or the upstream ranks its home page first, so its authority is at least 0.80.";
-    case "anchor":
-      return `The upstream's first result never falls below rank 3${isAboveBetter ? ", so it is above results with a higher score" : ""}.`;
-    case "copy":
-      return `Its text is nearly the same as that of a result with a better score, so it was moved to the end${order}.`;
-    case "third-of-site":
-      return `${describePage(position, sources)}, moved below other sites${isBelowWorse ? ", even those with a lower score" : ""}.`;
-    default:
-      return `The guard "${guard}" applied.`;
-  }
+const guardSentences: Readonly<Record<string, string>> = {
+  "exact-name": "The whole query is the name of this site, so its authority is 1.00.",
+  navigational: "The query contains the name of this site, so its authority is at least 0.90.",
+  "home-page": "The upstream ranks this home page first, so its authority is at least 0.80.",
+  coverage:
+    "A result that the upstream ranked higher matches the query better, so the score is limited to that result's score.",
+  "main-site":
+    "More than half of the upstream's first ten results are from this site, so it is not limited to two pages.",
+  copy: "Its text is nearly the same as that of a result with a better score, so it was moved to the end.",
+  anchor: "It is the upstream's first result, which never falls below rank 3.",
+};
+
+function describeGuard(guard: string, position: number, sources: readonly string[]): string {
+  if (guard === "third-of-site") return `${describePage(position, sources)}, moved below other sites.`;
+  return guardSentences[guard] ?? `The guard "${guard}" applied.`;
 }
 
 const ordinals = ["Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", "Tenth"];

@@ -10,8 +10,9 @@ export interface RankExplanation {
   reason: string;
   /** The published list that the tier comes from. Undefined for hand-written rules. */
   list?: { name: string; url: string };
+  /** From 0 to 1. Never rises in the order shown. */
   score: number;
-  /** Guards that changed the position: "navigational", "anchor", "copy", "third-of-site". */
+  /** Guards that changed the score or the position, such as "coverage" or "third-of-site". docs/ranking.md lists them. */
   guards: string[];
 }
 

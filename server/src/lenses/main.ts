@@ -70,14 +70,13 @@ function explain(file: string, { category, query }: { category?: string; query?:
   for (const saved of readPages(file)) {
     const page = { ...saved, query: query ?? saved.query, category: category ?? saved.category };
     print(`\n${page.query}${page.category === undefined ? "" : ` (${page.category})`}\n`);
-    print(formatTable(explainPage(page, lenses).map(toRow), ["", "from", "tier", "why", "score", "moved", "url"]));
+    print(formatTable(explainPage(page, lenses).map(toRow), ["", "from", "tier", "why", "score", "guards", "url"]));
   }
   return 0;
 }
 
-function toRow({ position, upstreamRank, tier, why, score, isNavigational, move, url }: RankedResult): string[] {
-  const moved = [isNavigational ? "navigational" : "", move ?? ""].filter(Boolean).join(" ");
-  return [String(position), String(upstreamRank), tier, why, score.toFixed(3), moved, url];
+function toRow({ position, upstreamRank, tier, why, score, guards, url }: RankedResult): string[] {
+  return [String(position), String(upstreamRank), tier, why, score.toFixed(3), guards.join(" "), url];
 }
 
 function diff(folder: string, file: string): number {

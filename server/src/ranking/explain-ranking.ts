@@ -1,6 +1,6 @@
 import type { Lens } from "./lens.ts";
 import { mergeDuplicates } from "./merge-duplicates.ts";
-import { orderPages, type Rankable, type RankedPage } from "./order-pages.ts";
+import { type Guard, orderPages, type Rankable, type RankedPage } from "./order-pages.ts";
 import type { RegistryInfo } from "./parse-registry.ts";
 import type { RankInput } from "./rank.ts";
 import type { Tier } from "./tier.ts";
@@ -12,21 +12,26 @@ export interface Reason {
   tier: Tier;
   why: string;
   registry?: RegistryInfo;
+  /** From 0 to 1. Never rises in the order shown. */
   score: number;
-  isNavigational: boolean;
-  move: "copy" | "third-of-site" | "anchor" | undefined;
+  guards: readonly Guard[];
 }
 
 /** The reason for each result's position in `rank` with the same input. As expensive as ranking, so only on request. */
 export function explainRanking<Result extends Rankable>(
   input: RankInput<Result> & { lens: Lens; query: string },
 ): Reason[] {
-  return orderPages({ ...input, pages: mergeDuplicates(input.results) }).map(toReason);
+  let lowest = 1;
+  return orderPages({ ...input, pages: mergeDuplicates(input.results) }).map((page, index) => {
+    // A page at the end because of a guard can have a better score of its own than those above it.
+    lowest = Math.min(lowest, page.score);
+    return toReason(page, { position: index + 1, score: lowest });
+  });
 }
 
-function toReason<Result>(page: RankedPage<Result>, index: number): Reason {
-  const { upstreamRank, verdict, score, isNavigational, move } = page;
-  return { position: index + 1, upstreamRank, ...verdict, score, isNavigational, move };
+function toReason<Result>(page: RankedPage<Result>, shown: { position: number; score: number }): Reason {
+  const { upstreamRank, verdict, guards } = page;
+  return { ...shown, upstreamRank, ...verdict, guards };
 }
 
 const maxBytes = 4_096;
@@ -34,7 +39,7 @@ const maxBytes = 4_096;
 /**
  * Encodes the reasons as a structured list (RFC 9651) for a header, one member per result:
  *
- *   1;from=4;tier=A;why=government;score=0.919, 2;from=1;tier=N;why=unlisted;score=0.790;navigational
+ *   1;from=4;tier=A;why=government;score=0.919, 2;from=1;tier=N;why=unlisted;score=0.790;anchor
  *
  * `from` is the upstream's rank. If the tier comes from a registry, `list` is its name and `source` its URL. If the list
  * would exceed 4,096 bytes, it is truncated and the last member is the number of omitted results: `more;count=3`.
@@ -52,9 +57,8 @@ export function encodeExplanation(reasons: readonly Reason[]): string {
   return [...members.slice(0, fitting), `more;count=${members.length - fitting}`].join(", ");
 }
 
-function encodeReason({ position, upstreamRank, tier, why, registry, score, isNavigational, move }: Reason): string {
+function encodeReason({ position, upstreamRank, tier, why, registry, score, guards }: Reason): string {
   const list = registry === undefined ? [] : [`list=${registry.name}`, `source="${registry.source}"`];
-  const moves = [...(isNavigational ? ["navigational"] : []), ...(move === undefined ? [] : [move])];
-  const facts = [`from=${upstreamRank}`, `tier=${tier}`, `why=${why}`, ...list, `score=${score.toFixed(3)}`, ...moves];
+  const facts = [`from=${upstreamRank}`, `tier=${tier}`, `why=${why}`, ...list, `score=${score.toFixed(3)}`, ...guards];
   return [String(position), ...facts].join(";");
 }

@@ -1,28 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { namesSite, readQueryWords } from "./names-site.ts";
+import { namesSite, readQueryWords, splitWords } from "./names-site.ts";
 
 function named(query: string, name: string, labels: string[] = []): string | undefined {
-  return namesSite(readQueryWords(query), { name, labels });
+  return namesSite(readQueryWords(splitWords(query)), { name, labels });
 }
 
 function namedFirst(query: string, name: string): string | undefined {
-  return namesSite(readQueryWords(query), { name, labels: [], isFirst: true });
+  return namesSite(readQueryWords(splitWords(query)), { name, labels: [], isFirst: true });
 }
 
 test("a query that consists of a site's name, in any spacing, is a whole match", () => {
-  assert.equal(named("example bank", "examplebank"), "whole");
-  assert.equal(named("Example-Bank", "example-bank"), "whole");
-  assert.equal(named("examplebank login", "examplebank"), "whole");
-  assert.equal(named("general post office", "gpo"), "whole");
-  assert.equal(named("new sample times", "nstimes"), "whole");
-  assert.equal(named("Bücher", "bücher"), "whole");
-  assert.equal(named("inbox", "example", ["inbox"]), "whole");
+  assert.equal(named("example bank", "examplebank"), "exact-name");
+  assert.equal(named("Example-Bank", "example-bank"), "exact-name");
+  assert.equal(named("examplebank login", "examplebank"), "exact-name");
+  assert.equal(named("general post office", "gpo"), "exact-name");
+  assert.equal(named("new sample times", "nstimes"), "exact-name");
+  assert.equal(named("Bücher", "bücher"), "exact-name");
+  assert.equal(named("inbox", "example", ["inbox"]), "exact-name");
 });
 
 test("one or two adjacent words of a longer query are a partial match", () => {
-  assert.equal(named("example opening hours", "example"), "part");
-  assert.equal(named("example bank opening hours", "examplebank"), "part");
+  assert.equal(named("example opening hours", "example"), "navigational");
+  assert.equal(named("example bank opening hours", "examplebank"), "navigational");
 });
 
 test("short and generic words match no site", () => {
@@ -33,11 +33,11 @@ test("short and generic words match no site", () => {
 });
 
 test("two letters and one misspelled letter name only the upstream's first result", () => {
-  assert.equal(namedFirst("xy printer drivers", "xy"), "part");
-  assert.equal(namedFirst("example airlines", "ea"), "whole");
+  assert.equal(namedFirst("xy printer drivers", "xy"), "navigational");
+  assert.equal(namedFirst("example airlines", "ea"), "exact-name");
   assert.equal(named("xy printer drivers", "xy"), undefined);
   for (const query of ["exmaple", "exampel login", "examples", "exampe", "axample shop hours"]) {
-    assert.equal(namedFirst(query, "example"), "part", query);
+    assert.equal(namedFirst(query, "example"), "navigational", query);
     assert.equal(named(query, "example"), undefined, query);
   }
   for (const query of ["exmapel", "examplary", "sample", "exam"]) assert.equal(namedFirst(query, "example"), undefined);

@@ -20,8 +20,12 @@ const minLettersOfFirst = 2;
 const minLettersMisspelled = 5;
 const maxAbbreviatedWords = 6;
 
-export function readQueryWords(query: string): QueryWords {
-  const all = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+/** Lower-case words in their order. */
+export function splitWords(query: string): readonly string[] {
+  return query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+export function readQueryWords(all: readonly string[]): QueryWords {
   const names = all.filter((word) => !genericWords.has(word));
   const pairs = names.slice(1).map((word, index) => `${names[index]}${word}`);
   return {
@@ -42,21 +46,21 @@ function isLongEnough(name: string): boolean {
 }
 
 /**
- * Whether the query, or part of it, is the name of the site. A subdomain label, such as `outlook` in outlook.live.com, must
+ * Whether the query, or part of it, is the name of the site (`exact-name`, `navigational`). A subdomain label, such as `outlook` in outlook.live.com, must
  * match the whole query, because a single word of it is more often a topic than a name. For the upstream's first result,
  * two letters and one misspelled letter are accepted as well.
  */
 export function namesSite(
   { parts, whole }: QueryWords,
   { name, labels, isFirst = false }: { name: string; labels: readonly string[]; isFirst?: boolean },
-): "whole" | "part" | undefined {
+): "exact-name" | "navigational" | undefined {
   const squeezed = name.includes("-") ? name.replaceAll("-", "") : name;
-  if (labels.some((label) => label.length >= minLetters && whole.has(label))) return "whole";
+  if (labels.some((label) => label.length >= minLetters && whole.has(label))) return "exact-name";
   if (squeezed.length < (isFirst ? minLettersOfFirst : minLetters)) return undefined;
-  if (whole.has(squeezed)) return "whole";
-  if (parts.has(squeezed)) return "part";
+  if (whole.has(squeezed)) return "exact-name";
+  if (parts.has(squeezed)) return "navigational";
   const isMisspelled = (word: string): boolean => word.length >= minLettersMisspelled && isOneEdit(word, squeezed);
-  return isFirst && ([...whole].some(isMisspelled) || [...parts].some(isMisspelled)) ? "part" : undefined;
+  return isFirst && ([...whole].some(isMisspelled) || [...parts].some(isMisspelled)) ? "navigational" : undefined;
 }
 
 /** One letter added, missing or replaced, or two neighbors swapped. */

@@ -5,8 +5,10 @@ import { test } from "node:test";
 import { fc } from "../../test/support/data/fast-check.ts";
 import { lensOf } from "../../test/support/data/lens-of.ts";
 import { canonicalUrl } from "./canonical-url.ts";
-import { explainRanking } from "./explain-ranking.ts";
+import { explainRanking, type Reason } from "./explain-ranking.ts";
 import type { Lens } from "./lens.ts";
+import { matchQuery, readTerms } from "./match-query.ts";
+import { splitWords } from "./names-site.ts";
 import { rank } from "./rank.ts";
 import { type Tier, tierValues } from "./tier.ts";
 
@@ -26,9 +28,10 @@ const candidate = fc
     site: fc.constantFrom(...sites),
     host: fc.constantFrom("", "www.", "a.", "forum."),
     path: fc.constantFrom("/", "/a", "/a/?utm_source=x", "/b", "/forum/1", "/c?d=1", "/~someone"),
+    title: fc.constantFrom("", "News", "Post to the bank", "How to reach the UK"),
     snippet: fc.constantFrom(...shown),
   })
-  .map(({ site, host, path, snippet }) => ({ url: `https://${host}${site}${path}`, title: "", snippet }));
+  .map(({ site, host, path, title, snippet }) => ({ url: `https://${host}${site}${path}`, title, snippet }));
 
 const rule = fc.oneof(
   fc.tuple(fc.constantFrom("tier", "cap", "lift"), tier, fc.constantFrom(...sites)).map(([verb, to, site]) => ({
@@ -127,7 +130,7 @@ test("the upstream's first result is in the top three, unless it is in tier E or
       const [first] = results;
       const reasons = explainRanking({ results, query: words, lens: tried, n: 24 });
       const reason = reasons.find(({ upstreamRank }) => upstreamRank === 1);
-      if (first === undefined || reason?.tier === "E" || reason?.move === "copy") return;
+      if (first === undefined || reason?.tier === "E" || reason?.guards.includes("copy") === true) return;
       assert.ok(rank({ results, query: words, lens: tried, n: 3 }).includes(first));
     }),
   );
@@ -141,6 +144,43 @@ test("a site named by the whole query and ranked first by the upstream stays fir
       const ranked = rank({ results: [official, ...others], query: "Harbour login", lens: tried, n: 5 });
       assert.equal(ranked[0], official);
     }),
+  );
+});
+
+test("a page never overtakes one that matches the query better, except the site that the query names exactly", () => {
+  fc.assert(
+    fc.property(input, ({ results, query: words, lens: tried }) => {
+      const terms = readTerms(splitWords(words));
+      const shownPages = explainRanking({ results, query: words, lens: tried, n: 24 }).map((reason) => ({
+        ...reason,
+        level: matchQuery(results[reason.upstreamRank - 1] ?? {}, terms),
+      }));
+      const isMoved = ({ guards }: Reason): boolean => guards.some((guard) => movingGuards.has(guard));
+      for (const [index, page] of shownPages.entries()) {
+        if (page.guards.includes("exact-name")) continue;
+        const overtaken = shownPages.slice(index + 1).filter(({ upstreamRank }) => upstreamRank < page.upstreamRank);
+        assert.ok(overtaken.every((other) => other.level <= page.level || isMoved(other)));
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+const movingGuards: ReadonlySet<string> = new Set(["copy", "third-of-site"]);
+
+test("the score is from 0 to 1 and never rises in the order shown", () => {
+  fc.assert(
+    fc.property(input, (search) => {
+      const scores = explainRanking(search).map(({ score }) => score);
+      assert.ok(scores.every((score) => score >= 0 && score <= 1));
+      assert.deepEqual(
+        scores,
+        scores.toSorted((a, b) => b - a),
+      );
+      const all = explainRanking({ ...search, n: 24 }).map(({ score }) => score);
+      assert.deepEqual(scores, all.slice(0, scores.length), "the scores of a shorter list are those of a longer one");
+    }),
+    { numRuns: 500 },
   );
 });
 

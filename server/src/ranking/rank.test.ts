@@ -40,6 +40,7 @@ $tier=D,site=weak.example,why=weak
 $tier=E,site=last.example,why=last
 `;
 
+/** Each host ranks with its home page. */
 function order(urls: string[], query = "", lens = lensOf(rules, 0.35)): string[] {
   const results = resultsAt(...urls.map((host) => `https://${host}/`));
   return rank({ results, n: 20, query, lens }).map(({ url }) => new URL(url).hostname);
@@ -74,8 +75,49 @@ test("without a category, a home page that the upstream ranks first yields only 
 });
 
 test("the third page of a site ranks below all other sites", () => {
-  const pages = ["a.primary.example", "b.primary.example", "c.primary.example", "weak.example", "x.org"];
+  const pages = ["a.primary.example", "b.primary.example", "c.primary.example", "weak.example", "x.org", "y.org"];
   assert.equal(order(pages).at(-1), "c.primary.example");
+});
+
+test("a site with more than half of the upstream's first ten results keeps its third page", () => {
+  const main = ["a", "b", "c", "d", "e", "f"].map((label) => `${label}.main.example`);
+  const pages = [...main, "v.org", "w.org", "x.org", "y.org"];
+  assert.deepEqual(order(pages), pages);
+  const half = [...main.slice(0, 5), "u.org", "v.org", "w.org", "x.org", "y.org"];
+  assert.deepEqual(order(half).slice(0, 3), ["a.main.example", "b.main.example", "u.org"]);
+  // Pages beyond the first ten do not count.
+  assert.deepEqual(order([...half, "f.main.example", "g.main.example", "h.main.example"]).at(2), "u.org");
+});
+
+test("a page does not overtake one that matches the query better", () => {
+  const lens = lensOf(rules, 0.5);
+  const orderOf = (...pages: { title?: string; snippet?: string }[]): number[] => {
+    const hosts = ["a.org", "b.org", "primary.example"];
+    const results = pages.map((page, index) => ({ url: `https://${hosts[index]}/page`, ...page }));
+    const ranked = rank({ results, n: 3, query: "pinning packages", lens });
+    return ranked.map((result) => results.indexOf(result) + 1);
+  };
+  const [both, oneOfTwo, title] = [
+    { snippet: "Pin packages by pinning" },
+    { snippet: "Packages" },
+    { title: "Package pinning" },
+  ];
+  assert.deepEqual(orderOf(both, both, both), [3, 1, 2]);
+  assert.deepEqual(orderOf(oneOfTwo, oneOfTwo, oneOfTwo), [3, 1, 2]);
+  assert.deepEqual(orderOf(both, oneOfTwo, oneOfTwo), [1, 3, 2]);
+  assert.deepEqual(orderOf(title, oneOfTwo, both), [1, 3, 2]);
+  assert.deepEqual(orderOf(title, both, both), [1, 3, 2]);
+  assert.deepEqual(orderOf(title, title, both), [1, 2, 3]);
+  assert.deepEqual(orderOf(oneOfTwo, both, title), [3, 1, 2]);
+});
+
+test("a site that the whole query names overtakes pages that match better", () => {
+  const results = [
+    { url: "https://a.org/page", title: "How to use the Post login" },
+    { url: "https://post.org/", title: "Welcome" },
+  ];
+  assert.equal(rank({ results, n: 2, query: "post login", lens: lensOf(rules) })[0]?.url, "https://post.org/");
+  assert.equal(rank({ results, n: 2, query: "use post", lens: lensOf(rules) })[0]?.url, "https://a.org/page");
 });
 
 test("of two results with the same text, the one with the lower tier goes to the end", () => {

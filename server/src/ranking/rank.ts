@@ -6,7 +6,8 @@ import { orderPages, type Rankable } from "./order-pages.ts";
  * Returns the best `n` distinct pages: by authority and the upstream's rank if there is a lens, otherwise in the upstream's
  * order. Results are never changed. Deterministic.
  *
- *   merge duplicates -> tier from the lens -> score -> sort -> copies and the third page of a site to the tail -> anchor
+ *   merge duplicates -> tier from the lens -> score -> limit of weaker matches -> sort -> copies and the third page of a
+ *   site to the tail -> anchor
  *
  * docs/ranking.md has the formula; explain-ranking.ts explains each position.
  */

@@ -30,7 +30,6 @@ export function Ranking({ response }: { response: PlaygroundResponse }) {
           <RankedResult
             key={explanation.position}
             explanation={explanation}
-            ranking={ranking}
             answer={answer}
             lens={lens}
             lambda={lambda}
@@ -54,18 +53,12 @@ export function Ranking({ response }: { response: PlaygroundResponse }) {
   );
 }
 
-function RankedResult(props: {
-  explanation: RankExplanation;
-  ranking: readonly RankExplanation[];
-  answer: SearchResponse;
-  lens: string;
-  lambda: number;
-}) {
-  const { explanation, ranking, answer, lens, lambda } = props;
+function RankedResult(props: { explanation: RankExplanation; answer: SearchResponse; lens: string; lambda: number }) {
+  const { explanation, answer, lens, lambda } = props;
   const result = answer.results[explanation.position - 1];
   const sources = answer.results.map(({ source }) => source);
-  const { move, tier, adjustments } = describeRank(explanation, { ranking, sources });
-  const { rel, auth } = explainScore(explanation, lambda);
+  const { move, tier, adjustments } = describeRank(explanation, { sources });
+  const { rel, auth, sum } = explainScore(explanation, lambda);
   return (
     <li>
       <Text size="sm" fw={600} className={classes.id}>
@@ -76,11 +69,17 @@ function RankedResult(props: {
       </Text>
       {adjustments.length > 0 && <Text size="sm">{adjustments.join(" ")}</Text>}
       <Text size="xs" c="dimmed" className="mono">
-        {(1 - lambda).toFixed(2)} × {rel.toFixed(3)} + {lambda.toFixed(2)} × {auth.toFixed(2)} ={" "}
-        {explanation.score.toFixed(3)}
+        {(1 - lambda).toFixed(2)} × {rel.toFixed(3)} + {lambda.toFixed(2)} × {auth.toFixed(2)} = {sum.toFixed(3)}
+        {describeChange(explanation.score, sum)}
       </Text>
     </li>
   );
+}
+
+/** How a guard changed the score. The server rounds it to three digits. */
+function describeChange(score: number, sum: number): string {
+  if (Math.abs(score - sum) < 0.001) return "";
+  return `, ${score < sum ? "limited" : "raised"} to ${score.toFixed(3)}`;
 }
 
 /** Opens another tab, because this page does not keep its results. */

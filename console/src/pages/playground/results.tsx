@@ -58,7 +58,7 @@ function Answer({ response, answer }: { response: PlaygroundResponse; answer: Se
             key={`${index} ${result.url}`}
             result={result}
             rank={ranking.find(({ position }) => position === index + 1)}
-            describe={(rank) => describeRank(rank, { ranking, sources }).adjustments}
+            describe={(rank) => describeRank(rank, { sources }).adjustments}
           />
         ))}
       </ol>
