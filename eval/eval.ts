@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { compareCandidates } from "./candidates.ts";
 import { drawChart } from "./draw-chart.ts";
 import { evaluateCredibility, evaluateNavigational } from "./evaluate.ts";
 import { type DomainScore, evaluateDomains } from "./evaluate-domains.ts";
@@ -51,6 +52,13 @@ function evaluate({ credibilityFile, navigationalFile, domainsFile, ...options }
   const hand = measureRelevance(byHand);
   console.log(formatRelevance({ title: "known-item queries", rows: known, count: sets.knownItem.length }));
   console.log(formatRelevance({ title: "hand-written queries", rows: hand, count: byHand.length }));
+  if (options.hasCandidates) {
+    const named = [
+      { title: "Known-item", queries: sets.knownItem },
+      { title: "Hand-written", queries: byHand },
+    ];
+    console.log(compareCandidates({ rated, navigational, sets: named }));
+  }
   const domains = domainsFile === undefined ? undefined : measureDomains(domainsFile);
   if (domains !== undefined) console.log(formatDomains(domains));
   console.log(

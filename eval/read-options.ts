@@ -9,6 +9,8 @@ export interface EvalOptions {
   relevanceFolder: string | undefined;
   /** Whether to measure with the hand-written queries that are held back instead of the others. */
   isHeldBack: boolean;
+  /** Whether to compare the guards that were considered. */
+  hasCandidates: boolean;
   /** Output path of the chart, if one is requested. */
   chartFile: string | undefined;
 }
@@ -26,6 +28,7 @@ checks that navigational queries keep the official site on top. The last line of
                         {rated: [{domain, score}], labelled: [{domain, isReliable}]}
   --relevance FOLDER    queries with relevant pages, as in eval/relevance, which is the default
   --held-back           measure relevance with the half of the hand-written queries that is held back
+  --candidates          also compare the guards that were considered for relevance, alone and in combination
   --chart FILE          write a chart as SVG`;
 
 // Outside the repository, because we may use the data but not publish it.
@@ -40,6 +43,7 @@ export function readOptions(args: string[]): EvalOptions | "help" {
     domainsFile: values.domains,
     relevanceFolder: values.relevance,
     isHeldBack: values["held-back"],
+    hasCandidates: values.candidates,
     chartFile: values.chart,
   };
 }
@@ -54,6 +58,7 @@ function parse(args: string[]) {
         domains: { type: "string" },
         relevance: { type: "string" },
         "held-back": { type: "boolean", default: false },
+        candidates: { type: "boolean", default: false },
         chart: { type: "string" },
         help: { type: "boolean", short: "h", default: false },
       },

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-// The rule behind eval/relevance/known-item.json, which the README there describes.
+// The rule behind eval/relevance/known-item.jsonl, which the README there describes.
 
 /** A page of the index with the names that its authors gave it. */
 export interface NamedPage {

@@ -9,6 +9,7 @@ import { adminFaults, fairnessFaults, unpaidFaults } from "./isolation-faults.ts
 import { mcpFaults } from "./mcp-faults.ts";
 import { plainHoldFaults } from "./plain-hold-faults.ts";
 import type { PlantedFault } from "./planted-fault.ts";
+import { rankingFaults } from "./ranking-faults.ts";
 import { schemaFaults } from "./schema-faults.ts";
 import { inputFaults, keyFaults, problemFaults, searchFaults } from "./search-faults.ts";
 import { secretFaults } from "./secret-faults.ts";
@@ -44,4 +45,5 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...abuseFaults,
   ...schemaFaults,
   ...countingFaults,
+  ...rankingFaults,
 ];
