@@ -70,7 +70,7 @@ export async function openCheckout(adminUrl: string, wallets: number): Promise<C
       case "idempotent":
         return {
           ...search,
-          idempotency: { keyHmac: randomBytes(32), fingerprint: randomBytes(32), secretVersion: 1 },
+          idempotency: { keyHmac: randomBytes(32), fingerprint: randomBytes(32) },
           answer,
         };
       case "run":

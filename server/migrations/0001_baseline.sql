@@ -78,6 +78,7 @@ create table pb.accounts (
 );
 
 create unique index accounts_label on pb.accounts (label) where label is not null;
+create index accounts_by_deletion on pb.accounts (deleted_at) where deleted_at is not null;
 
 -- A person is identified by an e-mail address in lower case.
 create table pb.people (
@@ -241,11 +242,20 @@ create type pb.spending as (
   taken_micros bigint
 );
 
--- `sealed_key` is the wallet's key for the hashes of its end users, encrypted under PENNYBLACK_SECRET.
+-- The data key of a wallet, encrypted under PENNYBLACK_SECRET. The first 8 bytes name the secret. Claims, fingerprints, stored
+-- answers, claims of top-ups and hashes of end users depend on it, so they are lost with it. The nil UUID is the key of the
+-- installation, for addresses that had a trial. See server/sql/data-keys.sql.
+create table pb.data_keys (
+  wallet_id uuid primary key,
+  sealed bytea not null check (octet_length(sealed) > 36),
+  secret_id text not null generated always as (encode(substr(sealed, 1, 8), 'hex')) stored
+);
+
+create index data_keys_by_secret on pb.data_keys (secret_id);
+
 create table pb.end_user_settings (
   wallet_id uuid primary key references pb.wallets,
-  sealed_key bytea not null,
-  stores_plain_ids boolean not null default false
+  stores_plain_ids boolean not null
 );
 
 -- `start` is the first characters of the key, enough to recognise it in a list. `changed_at` lets servers poll for
@@ -395,8 +405,8 @@ create index refunds_by_search on pb.transfers (search_id) where kind = 'refund'
 -- Lists top-ups, credits and refunds without scanning captures. A search does not touch it.
 create index transfers_but_captures on pb.transfers (wallet_id, id desc) where kind <> 'capture';
 
--- Idempotency claims. A claim without an answer is a search in flight. The answer is compressed and encrypted with a
--- key derived from the caller's Idempotency-Key, of which only an HMAC is stored. It takes up to ten times the space of its
+-- Idempotency claims. A claim without an answer is a search in flight. The answer is compressed and encrypted with a key
+-- derived from the wallet's data key and the caller's Idempotency-Key, of which only an HMAC is stored. It takes up to ten times the space of its
 -- claim; the fillfactor reserves that on the page, so that storing it is a HOT update.
 create table pb.idempotency (
   wallet_id uuid not null,
@@ -406,8 +416,6 @@ create table pb.idempotency (
   search_id uuid not null,
   claimed_at timestamptz not null,
   answer bytea,
-  secret_version smallint not null default 1
-    constraint secret_version_is_one_byte check (secret_version between 1 and 255),
   -- The mode is last, so that a look-up without the mode still finds one row.
   primary key (wallet_id, key_hmac, mode)
 ) with (fillfactor = 10);
@@ -426,9 +434,12 @@ create table pb.sweep_watermark (
 
 insert into pb.sweep_watermark (settled_before) values (clock_timestamp() - interval '1 day');
 
--- Workers that have not stopped, each of which reports every few seconds. One that crashed remains for a day.
-create table pb.worker_reports (
+-- Servers and workers that have not stopped, each of which reports every few seconds. One that crashed remains for a day.
+-- `secret_ids` are the secrets that it lists.
+create table pb.process_reports (
   process_id uuid primary key,
+  kind text not null check (kind in ('server', 'worker')),
+  secret_ids text[] not null,
   started_at timestamptz not null,
   seen_at timestamptz not null
 );
@@ -882,7 +893,7 @@ insert into pb.acts (act, visibility) values
   ('month.close', 'operator'),
   ('notice.close', 'operator'),
   ('search.refund', 'owner'),
-  ('secret.reseal', 'operator'), ('secret.use', 'operator'),
+  ('secret.replace_data_keys', 'operator'), ('secret.reseal', 'operator'),
   ('session.end_all', 'owner'), ('session.start', 'owner'),
   ('sign_in_link.create', 'operator'),
   ('trial_terms.change', 'operator'),
@@ -1118,31 +1129,6 @@ create table pb.timelines (
   system_identifier bigint not null,
   recorded_at timestamptz not null default clock_timestamp(),
   token uuid not null default gen_random_uuid()
-);
-
--- Versions of PENNYBLACK_SECRET.
-
--- The version of the secret under which servers write. The check value is an HMAC under that version, by which a server
--- notices that its secret differs; NULL until the first rotation. Claims of the previous versions are looked up for a day.
-create table pb.secret_state (
-  single_row boolean primary key default true check (single_row),
-  writing_version smallint not null check (writing_version between 1 and 255),
-  check_value bytea check (octet_length(check_value) = 32),
-  previous_versions smallint[] not null default '{}' check (writing_version <> all (previous_versions)),
-  changed_at timestamptz not null default clock_timestamp(),
-  changed_by text
-);
-
-insert into pb.secret_state (writing_version) values (1);
-
--- The versions that each server and worker process lists, reported every few seconds.
-create table pb.secret_reports (
-  process_id uuid primary key,
-  versions smallint[] not null,
-  check_values bytea[] not null,
-  seen_at timestamptz not null,
-  has_stopped boolean not null,
-  constraint one_check_value_per_version check (cardinality(versions) = cardinality(check_values))
 );
 
 -- Results of the last reconciliations.

@@ -17,7 +17,7 @@ end
 $$;
 
 -- Decides about a trial credit. The caller books the credit in the same transaction. p_address is the HMAC of the address
--- under the writing version of the secret, followed by those under other listed versions, 32 bytes each.
+-- under the data key of the installation.
 create or replace function pb.take_trial(p_account uuid, p_address bytea) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -29,20 +29,8 @@ begin
   elsif terms.max_per_day = 0 then
     return 'day_is_full';
   end if;
-  if length(p_address) > 32 then
-    -- Two servers may write under different versions, which the unique key does not detect.
-    perform pg_advisory_xact_lock(hashtext('pb.take_trial'));
-    if exists (
-      select from pb.trials t
-      where t.address_hmac in (
-        select substr(p_address, 32 * n + 1, 32) from generate_series(1, length(p_address) / 32 - 1) n
-      )
-    ) then
-      return 'already_given';
-    end if;
-  end if;
   insert into pb.trials (account_id, address_hmac, amount_micros)
-  values (p_account, substr(p_address, 1, 32), terms.amount_micros) on conflict do nothing;
+  values (p_account, p_address, terms.amount_micros) on conflict do nothing;
   if not found then
     return 'already_given';
   end if;
@@ -55,25 +43,6 @@ begin
   return 'given';
 end
 $$;
-
--- Trials with the addresses that may be the ones they were given to, for a rotation of the secret. Only the owner calls
--- these two functions, for the admin command.
-create or replace function pb.list_trial_addresses()
-returns table (account_id uuid, address_hmac bytea, emails text[])
-language sql stable set search_path = pg_catalog, pg_temp
-begin atomic
-  select t.account_id, t.address_hmac, coalesce(array_agg(p.email) filter (where p.email is not null), '{}')
-  from pb.trials t
-  left join pb.members m on m.account_id = t.account_id
-  left join pb.people p on p.id = m.person_id
-  group by t.account_id;
-end;
-
-create or replace function pb.replace_trial_address(p_account uuid, new_hmac bytea) returns void
-language sql volatile set search_path = pg_catalog, pg_temp
-begin atomic
-  update pb.trials t set address_hmac = new_hmac where t.account_id = p_account;
-end;
 
 -- Returns the person with this address, creating them if needed. The first non-empty name is kept.
 create or replace function pb.find_or_create_person(p_email text, p_name text) returns uuid
@@ -170,8 +139,8 @@ begin
 end
 $$;
 
--- Deletes an account without a balance: revokes its keys, suspends its wallets and removes personal data. Ledger rows stay. One
--- statement, so that no lock waits for a client.
+-- Deletes an account without a balance: revokes its keys, suspends its wallets, and removes personal data and what depends on the
+-- data keys of its wallets. Ledger rows stay. One statement, so that no lock waits for a client.
 create or replace function pb.delete_account(p_account uuid)
 returns table (outcome text, balance_micros bigint)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -184,6 +153,8 @@ begin
     return query select 'not_found', 0::bigint;
     return;
   end if;
+  -- A count of end users that is in progress would add rows after they were deleted.
+  perform from pb.usage_watermark for share;
   own_wallets := array(select w.id from pb.wallets w where w.account_id = p_account);
   perform pb.lock_wallets(own_wallets);
   select coalesce(sum(w.credited_micros - w.debited_micros), 0)::bigint into balance_micros
@@ -197,6 +168,13 @@ begin
   delete from pb.webhook_endpoints e where e.wallet_id = any (own_wallets);
   delete from pb.auto_top_ups t where t.wallet_id = any (own_wallets);
   delete from pb.payment_customers c where c.wallet_id = any (own_wallets);
+  -- Without the data key, the hashes of end users that searches keep cannot be computed again.
+  delete from pb.data_keys d where d.wallet_id = any (own_wallets);
+  delete from pb.idempotency c where c.wallet_id = any (own_wallets);
+  delete from pb.end_user_settings e where e.wallet_id = any (own_wallets);
+  delete from pb.usage_end_users u where u.wallet_id = any (own_wallets);
+  delete from pb.budget_windows b using pb.budgets g
+  where b.wallet_id = any (own_wallets) and g.id = b.budget_id and g.per_end_user;
   update pb.wallets w
   set suspended_at = clock_timestamp(), name = '', alert_email = null, low_balance_micros = null
   where w.id = any (own_wallets);

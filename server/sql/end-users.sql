@@ -1,25 +1,9 @@
--- Settings for the ids of end users, which callers send in Search-For. A wallet has its own key for hashes, so that equal
--- ids of two wallets do not correlate and a rotation of PENNYBLACK_SECRET changes no hash.
+-- Settings for the ids of end users, which callers send in Search-For. They are stored as hashes under the wallet's data key,
+-- unless the owner chooses to store the ids themselves.
 
--- Returns the wallet's sealed key. If it has none, p_sealed_key becomes its key. Servers cache the settings with the wallet's
--- keys, which therefore count as changed.
-create or replace function pb.create_end_user_key(p_sealed_key bytea) returns bytea
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  perform pb.lock_wallets(array[pb.own_wallet()]);
-  insert into pb.end_user_settings (wallet_id, sealed_key) values (pb.own_wallet(), p_sealed_key)
-  on conflict do nothing;
-  if found then
-    update pb.keys k set changed_at = clock_timestamp() where k.wallet_id = pb.own_wallet();
-  end if;
-  return (select e.sealed_key from pb.end_user_settings e where e.wallet_id = pb.own_wallet());
-end
-$$;
-
--- Chooses whether later searches store the ids themselves. p_sealed_key: see pb.create_end_user_key.
-create or replace function pb.set_end_user_ids(
-  p_actor uuid, p_stores_plain_ids boolean, p_sealed_key bytea
-) returns boolean
+-- Chooses whether later searches store the ids themselves. Servers cache the setting with the wallet's keys, which therefore
+-- count as changed.
+create or replace function pb.set_end_user_ids(p_actor uuid, p_stores_plain_ids boolean) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   was_plain boolean;
@@ -28,8 +12,7 @@ begin
   was_plain := coalesce(
     (select e.stores_plain_ids from pb.end_user_settings e where e.wallet_id = pb.own_wallet()), false
   );
-  insert into pb.end_user_settings (wallet_id, sealed_key, stores_plain_ids)
-  values (pb.own_wallet(), p_sealed_key, p_stores_plain_ids)
+  insert into pb.end_user_settings (wallet_id, stores_plain_ids) values (pb.own_wallet(), p_stores_plain_ids)
   on conflict (wallet_id) do update set stores_plain_ids = excluded.stores_plain_ids;
   update pb.keys k set changed_at = clock_timestamp() where k.wallet_id = pb.own_wallet();
   perform pb.record_own_change(

@@ -207,7 +207,7 @@ $$;
 -- separated by commas.
 create or replace function pb.write_holds(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], categories text[],
-  secret_versions smallint[], end_users text[], held_modes pb.key_mode[], held_windows text[], spending pb.spending[],
+  end_users text[], held_modes pb.key_mode[], held_windows text[], spending pb.spending[],
   now_at timestamptz
 ) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -235,10 +235,10 @@ begin
 
   if idempotency_hmacs is not null then
     insert into pb.idempotency
-      (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, secret_version)
-    select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at, coalesce(a.secret_version, 1)
-    from unnest(wallet_ids, held_modes, idempotency_hmacs, fingerprints, search_ids, secret_versions)
-      as a (wallet_id, mode, hmac, fingerprint, search_id, secret_version)
+      (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at)
+    select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at
+    from unnest(wallet_ids, held_modes, idempotency_hmacs, fingerprints, search_ids)
+      as a (wallet_id, mode, hmac, fingerprint, search_id)
     where a.mode is not null and a.hmac is not null;
   end if;
 
@@ -257,7 +257,7 @@ $$;
 create or replace function pb.hold_each(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[],
   run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamptz,
-  secret_versions smallint[], end_users text[]
+  end_users text[]
 )
 returns table (
   item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint,
@@ -321,7 +321,7 @@ begin
     perform pb.delete_old_claims(wallet_ids, idempotency_hmacs, held_modes, now_at);
   end if;
   perform pb.write_holds(
-    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, secret_versions, end_users, held_modes,
+    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, end_users, held_modes,
     held_windows, spending, now_at
   );
 end
@@ -330,7 +330,7 @@ $$;
 -- One new live search without run or limits. Takes the money first, which locks the wallet, and returns it if the key may not
 -- spend or the Idempotency-Key is claimed. Returns the balance, or NULL if the search is not held.
 create or replace function pb.hold_one(
-  p_search uuid, p_wallet uuid, p_key uuid, p_hmac bytea, p_fingerprint bytea, p_secret_version smallint, p_category text,
+  p_search uuid, p_wallet uuid, p_key uuid, p_hmac bytea, p_fingerprint bytea, p_category text,
   p_end_user text, skip_locked boolean
 ) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -365,8 +365,8 @@ begin
     return null;
   end if;
   if p_hmac is not null then
-    insert into pb.idempotency (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, secret_version)
-    values (p_wallet, 'live', p_hmac, p_fingerprint, p_search, now_at, coalesce(p_secret_version, 1));
+    insert into pb.idempotency (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at)
+    values (p_wallet, 'live', p_hmac, p_fingerprint, p_search, now_at);
   end if;
   return balance;
 end
@@ -377,7 +377,7 @@ $$;
 -- instead of an array if none is. The caller has locked the wallets.
 create or replace function pb.hold_plain(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[],
-  categories text[], now_at timestamptz, secret_versions smallint[], end_users text[]
+  categories text[], now_at timestamptz, end_users text[]
 ) returns pb.key_mode[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -426,7 +426,7 @@ begin
     return null;
   end if;
   perform pb.write_holds(
-    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, secret_versions, end_users, modes, null, null,
+    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, end_users, modes, null, null,
     now_at
   );
   return modes;
@@ -437,8 +437,8 @@ $$;
 create or replace function pb.hold(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[],
   run_maxes bigint[], run_ttls integer[], categories text[] default null, sent_before boolean default true,
-  skip_locked boolean default false, lock_wait_ms integer default null, secret_versions smallint[] default null,
-  other_claims bytea[] default null, expected_timeline text default null, end_users text[] default null
+  skip_locked boolean default false, lock_wait_ms integer default null, expected_timeline text default null,
+  end_users text[] default null
 )
 returns table (
   item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint,
@@ -450,16 +450,14 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 #variable_conflict use_column
 declare
   now_at timestamptz;
-  is_new boolean;
   modes pb.key_mode[];
 begin
   perform pb.require_timeline(expected_timeline),
     case when lock_wait_ms is not null then set_config('lock_timeout', lock_wait_ms::text, true) end;
-  is_new := not sent_before and other_claims is null;
-  if cardinality(search_ids) = 1 and is_new and run_names is null then
+  if cardinality(search_ids) = 1 and not sent_before and run_names is null then
     balance_micros := pb.hold_one(
-      search_ids[1], wallet_ids[1], key_ids[1], idempotency_hmacs[1], fingerprints[1], secret_versions[1], categories[1],
-      end_users[1], skip_locked
+      search_ids[1], wallet_ids[1], key_ids[1], idempotency_hmacs[1], fingerprints[1], categories[1], end_users[1],
+      skip_locked
     );
     if balance_micros is not null then
       item := 1;
@@ -474,9 +472,9 @@ begin
     perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
   end if;
   now_at := clock_timestamp();
-  if is_new then
+  if not sent_before then
     modes := pb.hold_plain(
-      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, categories, now_at, secret_versions, end_users
+      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, categories, now_at, end_users
     );
   end if;
   if modes is not null or skip_locked then
@@ -495,13 +493,11 @@ begin
     );
   end if;
   if idempotency_hmacs is not null then
-    select c.* into idempotency_hmacs, fingerprints, secret_versions from pb.prepare_claims(
-      search_ids, wallet_ids, key_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
-    ) c;
+    perform pb.take_over_claims(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, now_at);
   end if;
   return query select * from pb.hold_each(
     search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories, sent_before,
-    now_at, secret_versions, end_users
+    now_at, end_users
   );
 end
 $$;

@@ -1,39 +1,4 @@
--- Idempotency claims of searches.
---
--- A claim is found by an HMAC of its Idempotency-Key. During a rotation of the secret, servers write under different
--- versions, so each item also brings the HMACs under the other versions (other_claims), 65 bytes for each: the version,
--- the HMAC and the fingerprint.
-
--- Replaces the HMAC of an item by the one under which its Idempotency-Key is claimed already, in the table or by an
--- earlier item of the batch. The caller has locked the wallets.
-create or replace function pb.use_existing_claims(
-  wallet_ids uuid[], other_claims bytea[], now_at timestamptz,
-  inout idempotency_hmacs bytea[], inout fingerprints bytea[], inout secret_versions smallint[]
-)
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  o record;
-begin
-  for o in
-    select b.item, b.wallet_id, get_byte(c.bytes, 0) as version, substr(c.bytes, 2, 32) as hmac,
-      substr(c.bytes, 34, 32) as fingerprint
-    from unnest(wallet_ids, other_claims) with ordinality as b (wallet_id, others, item)
-    cross join lateral (
-      select substr(b.others, 65 * n + 1, 65) as bytes from generate_series(0, length(b.others) / 65 - 1) n
-    ) c
-    order by b.item
-  loop
-    if o.hmac = any (idempotency_hmacs[:o.item - 1]) or exists (
-      select from pb.idempotency f
-      where f.wallet_id = o.wallet_id and f.key_hmac = o.hmac and f.claimed_at > now_at - interval '24 hours'
-    ) then
-      idempotency_hmacs[o.item] := o.hmac;
-      fingerprints[o.item] := o.fingerprint;
-      secret_versions[o.item] := o.version;
-    end if;
-  end loop;
-end
-$$;
+-- Idempotency claims of searches. A claim is found by an HMAC of its Idempotency-Key under the wallet's data key.
 
 -- Deletes claims older than a day, whose answers are no longer guaranteed, before the accepted items claim their Idempotency-Keys
 -- again. Accepted items are those with a mode.
@@ -51,23 +16,6 @@ begin
     offset 0
   ) old
   where c.ctid = old.place;
-end
-$$;
-
--- Before a batch with Idempotency-Keys is decided: finds the claims under other versions, and takes stale ones over.
-create or replace function pb.prepare_claims(
-  search_ids uuid[], wallet_ids uuid[], key_ids uuid[], other_claims bytea[], now_at timestamptz,
-  inout idempotency_hmacs bytea[], inout fingerprints bytea[], inout secret_versions smallint[]
-)
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  if other_claims is not null then
-    select c.* into idempotency_hmacs, fingerprints, secret_versions
-    from pb.use_existing_claims(
-      wallet_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
-    ) c;
-  end if;
-  perform pb.take_over_claims(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, now_at);
 end
 $$;
 

@@ -6,13 +6,13 @@
 -- that an error in the server's SQL cannot affect another wallet.
 
 -- Finds keys of all wallets by digest. `has_expiry`: the server must look the key up again, because expiry is not a
--- change. `end_user_key` is NULL until the wallet's first search with an end user.
+-- change. `data_key` is NULL until something depends on it.
 create or replace function pb.find_principals(digests bytea[])
 returns table (
   digest bytea, id uuid, wallet_id uuid, mode pb.key_mode, scopes text[], allowed_ips text[],
   searches_per_second integer, searches_in_flight integer,
   is_revoked boolean, is_expired boolean, is_suspended boolean, has_expiry boolean, compat jsonb,
-  end_user_key bytea, stores_plain_end_users boolean
+  data_key bytea, stores_plain_end_users boolean
 )
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
@@ -22,8 +22,9 @@ begin
   select k.digest, k.id, k.wallet_id, k.mode, k.scopes, k.allowed_ips::text[],
     k.searches_per_second, k.searches_in_flight,
     k.revoked_at is not null, k.expires_at is not null and k.expires_at <= clock_timestamp(),
-    w.suspended_at is not null, k.expires_at is not null, k.compat, e.sealed_key, coalesce(e.stores_plain_ids, false)
-  from pb.keys k join pb.wallets w on w.id = k.wallet_id left join pb.end_user_settings e on e.wallet_id = k.wallet_id
+    w.suspended_at is not null, k.expires_at is not null, k.compat, d.sealed, coalesce(e.stores_plain_ids, false)
+  from pb.keys k join pb.wallets w on w.id = k.wallet_id
+  left join pb.data_keys d on d.wallet_id = k.wallet_id left join pb.end_user_settings e on e.wallet_id = k.wallet_id
   where k.digest = any (digests);
 end
 $$;

@@ -177,8 +177,8 @@ begin
   worker_seen_at := (select max(t.reported_at) from pb.worker_tasks t);
   -- Reports come every five seconds, and a worker that stops deletes its row.
   worker_crashes := (
-    select count(*) from pb.worker_reports r
-    where r.started_at > clock_timestamp() - interval '10 minutes'
+    select count(*) from pb.process_reports r
+    where r.kind = 'worker' and r.started_at > clock_timestamp() - interval '10 minutes'
       and r.seen_at < clock_timestamp() - interval '30 seconds'
   );
   -- If no worker runs, all tasks are late for that reason. A task that a newer release does not have is not reported.

@@ -36,27 +36,12 @@ $$;
 
 -- Opens a top-up, or returns the one that this Idempotency-Key opened. The card is saved only if the owner has set up
 -- automatic top-ups. customer_id is the wallet's customer at the processor, if there is one yet.
--- During a rotation of the secret, the Idempotency-Key is also looked up under the other versions.
-create or replace function pb.begin_top_up(
-  new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea,
-  other_keys bytea[] default '{}', other_fingerprints bytea[] default '{}'
-)
+create or replace function pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea)
 returns table (id uuid, is_new boolean, is_same boolean, saves_card boolean, checkout_url text, customer_id text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
-declare
-  existing integer;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
-  if cardinality(other_keys) > 0 then
-    -- Two servers may write under different versions, which the unique key does not detect.
-    existing := (
-      select array_position(other_keys, t.key_hmac) from pb.top_ups t
-      where t.wallet_id = pb.own_wallet() and t.key_hmac = any (other_keys) limit 1
-    );
-    p_key := coalesce(other_keys[existing], p_key);
-    p_fingerprint := coalesce(other_fingerprints[existing], p_fingerprint);
-  end if;
   insert into pb.top_ups (id, wallet_id, kind, amount_micros, saves_card, key_hmac, fingerprint)
   select new_id, w.id, 'checkout', p_amount,
     exists (select from pb.auto_top_ups a where a.wallet_id = w.id), p_key, p_fingerprint

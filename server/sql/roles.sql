@@ -27,13 +27,13 @@ grant execute on function pb.read_identity
 
 grant execute on function
   pb.hold, pb.capture, pb.release, pb.find_principals, pb.changed_keys, pb.record_key_uses, pb.write_tally, pb.write_requests,
-  pb.read_schema_version, pb.report_secrets
+  pb.read_schema_version, pb.secrets_in_use, pb.report_server
   to pennyblack_ledger;
 
 grant execute on function
   pb.own_wallet, pb.utc_day, pb.utc_month,
   pb.label_own_account, pb.create_own_key, pb.change_own_key, pb.rotate_own_key, pb.revoke_own_key,
-  pb.create_end_user_key, pb.set_end_user_ids,
+  pb.own_data_key, pb.set_end_user_ids,
   pb.usage_as_of, pb.are_requests_complete, pb.searches_listed_since, pb.requests_listed_since, pb.own_search_ids, pb.own_end_user_usage, pb.own_version,
   pb.own_top_up_entry, pb.own_proof,
   pb.set_alerts, pb.create_webhook, pb.change_webhook, pb.delete_webhook, pb.rotate_webhook_secret, pb.test_webhook,
@@ -59,7 +59,7 @@ grant execute on function
 
 grant execute on function
   pb.request_sign_in, pb.create_sign_in_token, pb.redeem_sign_in, pb.begin_session, pb.join_account, pb.end_session, pb.end_all_sessions,
-  pb.read_session, pb.authorize_session, pb.open_own_account, pb.read_team, pb.invite_to_team, pb.revoke_invitation,
+  pb.read_session, pb.authorize_session, pb.installation_data_key, pb.open_own_account, pb.read_team, pb.invite_to_team, pb.revoke_invitation,
   pb.change_team, pb.read_own_invitation, pb.accept_own_invitation,
   pb.begin_oidc_session, pb.connect_app, pb.read_apps, pb.set_app_wallet, pb.forget_app
   to pennyblack_people;
@@ -72,7 +72,7 @@ grant execute on function
   pb.webhook_lag, pb.claim_alert_emails, pb.finish_alert_email, pb.claim_sign_in_emails, pb.finish_sign_in_email,
   pb.delete_expired_answers, pb.delete_ended_windows, pb.delete_old_end_users, pb.delete_old_events, pb.delete_expired_sign_ins,
   pb.prunable_partitions, pb.find_test_wallet, pb.delete_test_searches, pb.save_reconciliation,
-  pb.prepare_hour, pb.close_hour, pb.sign_hour, pb.sign_day, pb.report_secrets, pb.report_worker,
+  pb.prepare_hour, pb.close_hour, pb.sign_hour, pb.sign_day, pb.secrets_in_use, pb.report_worker,
   pb.trial_balance, pb.retained_since, pb.price_micros, pb.utc_day, pb.utc_month, pb.uuid_floor
   to pennyblack_worker;
 
@@ -84,7 +84,7 @@ revoke all on
   pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls, pb.accounts, pb.people, pb.members, pb.payments,
   pb.refunds, pb.idempotency, pb.openings, pb.window_openings, pb.retention, pb.usage_watermark,
   pb.adjustments, pb.ledger_watermark, pb.ledger_hours, pb.ledger_days, pb.wallet_hours, pb.wallet_checkpoints,
-  pb.window_checkpoints, pb.closed_months, pb.secret_state, pb.secret_reports, pb.unheld_requests, pb.incomplete_hours, pb.end_user_settings, pb.usage_end_users, pb.identities, pb.app_settings, pb.connected_apps
+  pb.window_checkpoints, pb.closed_months, pb.data_keys, pb.process_reports, pb.unheld_requests, pb.incomplete_hours, pb.end_user_settings, pb.usage_end_users, pb.identities, pb.app_settings, pb.connected_apps
   from pennyblack_ledger, pennyblack_tenant, pennyblack_payments, pennyblack_operator, pennyblack_people,
     pennyblack_worker;
 
@@ -112,7 +112,7 @@ grant select (wallet_id, hour, key_id, mode, category, outcome, was_held, search
 grant select (wallet_id, day, key_id, mode, category, outcome, was_held, searches, charged_micros)
   on pb.usage_days to pennyblack_tenant;
 grant select (wallet_id, day, mode, end_user, searches, charged_micros) on pb.usage_end_users to pennyblack_tenant;
-grant select (wallet_id, sealed_key, stores_plain_ids) on pb.end_user_settings to pennyblack_tenant;
+grant select (wallet_id, stores_plain_ids) on pb.end_user_settings to pennyblack_tenant;
 grant select (id, wallet_id, type, data, created_at) on pb.events to pennyblack_tenant;
 grant select (
   id, wallet_id, url, description, events, previous_until, failing_since, disabled_at, disabled_reason, created_at
@@ -167,10 +167,9 @@ grant select (month, closed_at, trial_balance) on pb.closed_months to pennyblack
 grant select (
   id, number, at, actor, operator, actor_id, act, subject, account_id, wallet_id, reason, outcome, before, after, visibility
 ) on pb.changes to pennyblack_operator;
--- Not the check values of the secret.
-grant select (writing_version, changed_at, changed_by) on pb.secret_state to pennyblack_operator;
-grant select (process_id, versions, seen_at, has_stopped) on pb.secret_reports to pennyblack_operator;
-grant select (secret_version, claimed_at) on pb.idempotency to pennyblack_operator;
+-- Not the keys.
+grant select (secret_id) on pb.data_keys to pennyblack_operator;
+grant select (process_id, kind, secret_ids, seen_at) on pb.process_reports to pennyblack_operator;
 grant select on
   pb.audit_log, pb.reconciliations, pb.upstream_days, pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls,
   pb.accounts, pb.people, pb.members, pb.cell, pb.cell_transfers

@@ -362,24 +362,13 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea, other_keys bytea[] DEFAULT '{}'::bytea[], other_fingerprints bytea[] DEFAULT '{}'::bytea[]) RETURNS TABLE(id uuid, is_new boolean, is_same boolean, saves_card boolean, checkout_url text, customer_id text)
+CREATE FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea) RETURNS TABLE(id uuid, is_new boolean, is_same boolean, saves_card boolean, checkout_url text, customer_id text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
-declare
-  existing integer;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
-  if cardinality(other_keys) > 0 then
-    -- Two servers may write under different versions, which the unique key does not detect.
-    existing := (
-      select array_position(other_keys, t.key_hmac) from pb.top_ups t
-      where t.wallet_id = pb.own_wallet() and t.key_hmac = any (other_keys) limit 1
-    );
-    p_key := coalesce(other_keys[existing], p_key);
-    p_fingerprint := coalesce(other_fingerprints[existing], p_fingerprint);
-  end if;
   insert into pb.top_ups (id, wallet_id, kind, amount_micros, saves_card, key_hmac, fingerprint)
   select new_id, w.id, 'checkout', p_amount,
     exists (select from pb.auto_top_ups a where a.wallet_id = w.id), p_key, p_fingerprint
@@ -1423,13 +1412,16 @@ CREATE FUNCTION pb.count_end_users(since timestamp with time zone, until timesta
 declare
   first_id uuid := pb.uuid_floor(since - interval '1 day');
   last_id uuid := pb.uuid_floor(until + interval '1 day');
+  deleted uuid[] := array(
+    select w.id from pb.accounts a join pb.wallets w on w.account_id = a.id where a.deleted_at >= since
+  );
 begin
   return query
   select s.wallet_id, pb.utc_day(s.held_at), s.mode, s.end_user,
     count(*), coalesce(sum(s.price_micros) filter (where s.state = 'captured'), 0)::bigint
   from pb.searches s
   where s.id >= first_id and s.id <= last_id and s.held_at >= since and s.held_at < until and s.state <> 'pending'
-    and s.end_user is not null
+    and s.end_user is not null and s.wallet_id <> all (deleted)
   group by 1, 2, 3, 4;
 end
 $$;
@@ -1481,21 +1473,6 @@ begin
   order by 1, 2, 3, 4, 6
   on conflict (wallet_id, day, key_id, mode, category, outcome, was_held) do update
   set searches = u.searches + excluded.searches;
-end
-$$;
-
-CREATE FUNCTION pb.create_end_user_key(p_sealed_key bytea) RETURNS bytea
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  perform pb.lock_wallets(array[pb.own_wallet()]);
-  insert into pb.end_user_settings (wallet_id, sealed_key) values (pb.own_wallet(), p_sealed_key)
-  on conflict do nothing;
-  if found then
-    update pb.keys k set changed_at = clock_timestamp() where k.wallet_id = pb.own_wallet();
-  end if;
-  return (select e.sealed_key from pb.end_user_settings e where e.wallet_id = pb.own_wallet());
 end
 $$;
 
@@ -1728,6 +1705,8 @@ begin
     return query select 'not_found', 0::bigint;
     return;
   end if;
+  -- A count of end users that is in progress would add rows after they were deleted.
+  perform from pb.usage_watermark for share;
   own_wallets := array(select w.id from pb.wallets w where w.account_id = p_account);
   perform pb.lock_wallets(own_wallets);
   select coalesce(sum(w.credited_micros - w.debited_micros), 0)::bigint into balance_micros
@@ -1741,6 +1720,13 @@ begin
   delete from pb.webhook_endpoints e where e.wallet_id = any (own_wallets);
   delete from pb.auto_top_ups t where t.wallet_id = any (own_wallets);
   delete from pb.payment_customers c where c.wallet_id = any (own_wallets);
+  -- Without the data key, the hashes of end users that searches keep cannot be computed again.
+  delete from pb.data_keys d where d.wallet_id = any (own_wallets);
+  delete from pb.idempotency c where c.wallet_id = any (own_wallets);
+  delete from pb.end_user_settings e where e.wallet_id = any (own_wallets);
+  delete from pb.usage_end_users u where u.wallet_id = any (own_wallets);
+  delete from pb.budget_windows b using pb.budgets g
+  where b.wallet_id = any (own_wallets) and g.id = b.budget_id and g.per_end_user;
   update pb.wallets w
   set suspended_at = clock_timestamp(), name = '', alert_email = null, low_balance_micros = null
   where w.id = any (own_wallets);
@@ -2489,7 +2475,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.find_principals(digests bytea[]) RETURNS TABLE(digest bytea, id uuid, wallet_id uuid, mode pb.key_mode, scopes text[], allowed_ips text[], searches_per_second integer, searches_in_flight integer, is_revoked boolean, is_expired boolean, is_suspended boolean, has_expiry boolean, compat jsonb, end_user_key bytea, stores_plain_end_users boolean)
+CREATE FUNCTION pb.find_principals(digests bytea[]) RETURNS TABLE(digest bytea, id uuid, wallet_id uuid, mode pb.key_mode, scopes text[], allowed_ips text[], searches_per_second integer, searches_in_flight integer, is_revoked boolean, is_expired boolean, is_suspended boolean, has_expiry boolean, compat jsonb, data_key bytea, stores_plain_end_users boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -2504,8 +2490,9 @@ begin
   select k.digest, k.id, k.wallet_id, k.mode, k.scopes, k.allowed_ips::text[],
     k.searches_per_second, k.searches_in_flight,
     k.revoked_at is not null, k.expires_at is not null and k.expires_at <= clock_timestamp(),
-    w.suspended_at is not null, k.expires_at is not null, k.compat, e.sealed_key, coalesce(e.stores_plain_ids, false)
-  from pb.keys k join pb.wallets w on w.id = k.wallet_id left join pb.end_user_settings e on e.wallet_id = k.wallet_id
+    w.suspended_at is not null, k.expires_at is not null, k.compat, d.sealed, coalesce(e.stores_plain_ids, false)
+  from pb.keys k join pb.wallets w on w.id = k.wallet_id
+  left join pb.data_keys d on d.wallet_id = k.wallet_id left join pb.end_user_settings e on e.wallet_id = k.wallet_id
   where k.digest = any (digests);
 end
 $$;
@@ -2754,7 +2741,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, secret_versions smallint[] DEFAULT NULL::smallint[], other_claims bytea[] DEFAULT NULL::bytea[], expected_timeline text DEFAULT NULL::text, end_users text[] DEFAULT NULL::text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea, budgets jsonb)
+CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, expected_timeline text DEFAULT NULL::text, end_users text[] DEFAULT NULL::text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea, budgets jsonb)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -2767,16 +2754,14 @@ CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], id
 #variable_conflict use_column
 declare
   now_at timestamptz;
-  is_new boolean;
   modes pb.key_mode[];
 begin
   perform pb.require_timeline(expected_timeline),
     case when lock_wait_ms is not null then set_config('lock_timeout', lock_wait_ms::text, true) end;
-  is_new := not sent_before and other_claims is null;
-  if cardinality(search_ids) = 1 and is_new and run_names is null then
+  if cardinality(search_ids) = 1 and not sent_before and run_names is null then
     balance_micros := pb.hold_one(
-      search_ids[1], wallet_ids[1], key_ids[1], idempotency_hmacs[1], fingerprints[1], secret_versions[1], categories[1],
-      end_users[1], skip_locked
+      search_ids[1], wallet_ids[1], key_ids[1], idempotency_hmacs[1], fingerprints[1], categories[1], end_users[1],
+      skip_locked
     );
     if balance_micros is not null then
       item := 1;
@@ -2791,9 +2776,9 @@ begin
     perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
   end if;
   now_at := clock_timestamp();
-  if is_new then
+  if not sent_before then
     modes := pb.hold_plain(
-      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, categories, now_at, secret_versions, end_users
+      search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, categories, now_at, end_users
     );
   end if;
   if modes is not null or skip_locked then
@@ -2812,18 +2797,16 @@ begin
     );
   end if;
   if idempotency_hmacs is not null then
-    select c.* into idempotency_hmacs, fingerprints, secret_versions from pb.prepare_claims(
-      search_ids, wallet_ids, key_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
-    ) c;
+    perform pb.take_over_claims(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, now_at);
   end if;
   return query select * from pb.hold_each(
     search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, run_names, run_maxes, run_ttls, categories, sent_before,
-    now_at, secret_versions, end_users
+    now_at, end_users
   );
 end
 $$;
 
-CREATE FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], end_users text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea, budgets jsonb)
+CREATE FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, end_users text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea, budgets jsonb)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2884,13 +2867,13 @@ begin
     perform pb.delete_old_claims(wallet_ids, idempotency_hmacs, held_modes, now_at);
   end if;
   perform pb.write_holds(
-    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, secret_versions, end_users, held_modes,
+    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, end_users, held_modes,
     held_windows, spending, now_at
   );
 end
 $$;
 
-CREATE FUNCTION pb.hold_one(p_search uuid, p_wallet uuid, p_key uuid, p_hmac bytea, p_fingerprint bytea, p_secret_version smallint, p_category text, p_end_user text, skip_locked boolean) RETURNS bigint
+CREATE FUNCTION pb.hold_one(p_search uuid, p_wallet uuid, p_key uuid, p_hmac bytea, p_fingerprint bytea, p_category text, p_end_user text, skip_locked boolean) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2925,14 +2908,14 @@ begin
     return null;
   end if;
   if p_hmac is not null then
-    insert into pb.idempotency (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, secret_version)
-    values (p_wallet, 'live', p_hmac, p_fingerprint, p_search, now_at, coalesce(p_secret_version, 1));
+    insert into pb.idempotency (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at)
+    values (p_wallet, 'live', p_hmac, p_fingerprint, p_search, now_at);
   end if;
   return balance;
 end
 $$;
 
-CREATE FUNCTION pb.hold_plain(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], categories text[], now_at timestamp with time zone, secret_versions smallint[], end_users text[]) RETURNS pb.key_mode[]
+CREATE FUNCTION pb.hold_plain(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], categories text[], now_at timestamp with time zone, end_users text[]) RETURNS pb.key_mode[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2982,7 +2965,7 @@ begin
     return null;
   end if;
   perform pb.write_holds(
-    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, secret_versions, end_users, modes, null, null,
+    search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, categories, end_users, modes, null, null,
     now_at
   );
   return modes;
@@ -3038,6 +3021,17 @@ CREATE FUNCTION pb.hour_waits_for() RETURNS text
      pb.sweep_watermark s,
      pb.usage_watermark u;
 END;
+
+CREATE FUNCTION pb.installation_data_key(p_new bytea) RETURNS bytea
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  insert into pb.data_keys (wallet_id, sealed) values ('00000000-0000-0000-0000-000000000000', p_new)
+  on conflict do nothing;
+  return (select d.sealed from pb.data_keys d where d.wallet_id = '00000000-0000-0000-0000-000000000000');
+end
+$$;
 
 CREATE FUNCTION pb.invite(p_account uuid, p_email text, p_role pb.member_role, p_token bytea, OUT id uuid, OUT expires_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
@@ -3304,13 +3298,13 @@ begin
 end
 $$;
 
-CREATE TABLE pb.secret_reports (
+CREATE TABLE pb.process_reports (
     process_id uuid NOT NULL,
-    versions smallint[] NOT NULL,
-    check_values bytea[] NOT NULL,
+    kind text NOT NULL,
+    secret_ids text[] NOT NULL,
+    started_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
-    has_stopped boolean NOT NULL,
-    CONSTRAINT one_check_value_per_version CHECK ((cardinality(versions) = cardinality(check_values)))
+    CONSTRAINT process_reports_kind_check CHECK ((kind = ANY (ARRAY['server'::text, 'worker'::text])))
 );
 
 CREATE TABLE pb.tally_writers (
@@ -3324,10 +3318,10 @@ CREATE FUNCTION pb.mark_killed_servers() RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     BEGIN ATOMIC
  INSERT INTO pb.incomplete_hours (hour)  SELECT DISTINCT date_trunc('hour'::text, (r.seen_at + n.later), 'utc'::text) AS date_trunc
-            FROM ((pb.secret_reports r
+            FROM ((pb.process_reports r
               JOIN pb.tally_writers w ON ((w.id = r.process_id)))
               CROSS JOIN ( VALUES ('00:00:00'::interval), ('00:00:10'::interval)) n(later))
-           WHERE ((NOT r.has_stopped) AND (r.seen_at < (clock_timestamp() - '00:02:00'::interval))) ON CONFLICT DO NOTHING;
+           WHERE (r.seen_at < (clock_timestamp() - '00:02:00'::interval)) ON CONFLICT DO NOTHING;
 END;
 
 CREATE FUNCTION pb.merge_key_limits(p_limits jsonb, p_changes jsonb) RETURNS jsonb
@@ -3579,8 +3573,8 @@ begin
   worker_seen_at := (select max(t.reported_at) from pb.worker_tasks t);
   -- Reports come every five seconds, and a worker that stops deletes its row.
   worker_crashes := (
-    select count(*) from pb.worker_reports r
-    where r.started_at > clock_timestamp() - interval '10 minutes'
+    select count(*) from pb.process_reports r
+    where r.kind = 'worker' and r.started_at > clock_timestamp() - interval '10 minutes'
       and r.seen_at < clock_timestamp() - interval '30 seconds'
   );
   -- If no worker runs, all tasks are late for that reason. A task that a newer release does not have is not reported.
@@ -3745,6 +3739,28 @@ begin
     perform pb.record_operator_act(p_operator, p_reason, 'account.view', p_wallet::text, p_wallet);
   end if;
   return true;
+end
+$$;
+
+CREATE FUNCTION pb.own_data_key(p_new bytea) RETURNS bytea
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  stored bytea := (select d.sealed from pb.data_keys d where d.wallet_id = pb.own_wallet());
+begin
+  if stored is not null or p_new is null then
+    return stored;
+  end if;
+  -- The deletion of the account waits for this lock, or has happened before it.
+  perform pb.lock_wallets(array[pb.own_wallet()]);
+  insert into pb.data_keys (wallet_id, sealed)
+  select pb.own_wallet(), p_new where not pb.is_deleted(pb.own_wallet())
+  on conflict do nothing;
+  if found then
+    update pb.keys k set changed_at = clock_timestamp() where k.wallet_id = pb.own_wallet();
+  end if;
+  return (select d.sealed from pb.data_keys d where d.wallet_id = pb.own_wallet());
 end
 $$;
 
@@ -3971,21 +3987,6 @@ CREATE FUNCTION pb.payment_id_of(p_kind text, p_reference text) RETURNS text
              ELSE ('manual:'::text || p_reference)
          END AS "case";
 END;
-
-CREATE FUNCTION pb.prepare_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], other_claims bytea[], now_at timestamp with time zone, INOUT idempotency_hmacs bytea[], INOUT fingerprints bytea[], INOUT secret_versions smallint[]) RETURNS record
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  if other_claims is not null then
-    select c.* into idempotency_hmacs, fingerprints, secret_versions
-    from pb.use_existing_claims(
-      wallet_ids, other_claims, now_at, idempotency_hmacs, fingerprints, secret_versions
-    ) c;
-  end if;
-  perform pb.take_over_claims(search_ids, wallet_ids, key_ids, idempotency_hmacs, fingerprints, now_at);
-end
-$$;
 
 CREATE FUNCTION pb.prepare_hour(p_now timestamp with time zone DEFAULT clock_timestamp(), OUT hour timestamp with time zone, OUT state text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4810,22 +4811,18 @@ begin
 end
 $$;
 
-CREATE TABLE pb.trials (
-    account_id uuid NOT NULL,
-    address_hmac bytea NOT NULL,
-    amount_micros bigint NOT NULL,
-    given_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT trials_address_hmac_check CHECK ((octet_length(address_hmac) = 32)),
-    CONSTRAINT trials_amount_micros_check CHECK ((amount_micros > 0))
-);
-
-CREATE FUNCTION pb.replace_trial_address(p_account uuid, new_hmac bytea) RETURNS void
-    LANGUAGE sql
+CREATE FUNCTION pb.replace_data_keys(wallet_ids uuid[], new_keys bytea[]) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- UPDATE pb.trials AS t SET address_hmac = replace_trial_address.new_hmac
-   WHERE (t.account_id = replace_trial_address.p_account);
-END;
+    AS $$
+begin
+  perform pb.lock_wallets(wallet_ids);
+  update pb.data_keys d set sealed = n.sealed
+  from unnest(wallet_ids, new_keys) as n (wallet_id, sealed) where d.wallet_id = n.wallet_id;
+  delete from pb.idempotency c where c.wallet_id = any (wallet_ids);
+  update pb.keys k set changed_at = clock_timestamp() where k.wallet_id = any (wallet_ids);
+end
+$$;
 
 CREATE FUNCTION pb.replay_delivery(p_id uuid) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4845,39 +4842,37 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) RETURNS record
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-begin
-  select s.writing_version, s.check_value,
-    s.writing_version
-      || case when s.changed_at > clock_timestamp() - interval '25 hours' then s.previous_versions end
-  into writing_version, check_value, required
-  from pb.secret_state s for share;
-  insert into pb.secret_reports as r (process_id, versions, check_values, seen_at, has_stopped)
-  values (p_process, p_versions, p_checks, clock_timestamp(), p_stopped)
-  on conflict (process_id) do update
-  set versions = excluded.versions, check_values = excluded.check_values, seen_at = excluded.seen_at,
-    has_stopped = excluded.has_stopped;
-  delete from pb.secret_reports where seen_at < clock_timestamp() - interval '1 day';
-end
-$$;
-
-CREATE FUNCTION pb.report_worker(p_process uuid, p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION pb.report_process(p_process uuid, p_kind text, p_secrets text[], p_stopped boolean) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
   if p_stopped then
-    delete from pb.worker_reports r where r.process_id = p_process;
+    delete from pb.process_reports r where r.process_id = p_process;
   else
-    insert into pb.worker_reports (process_id, started_at, seen_at)
-    values (p_process, clock_timestamp(), clock_timestamp())
+    insert into pb.process_reports (process_id, kind, secret_ids, started_at, seen_at)
+    values (p_process, p_kind, p_secrets, clock_timestamp(), clock_timestamp())
     on conflict (process_id) do update set seen_at = excluded.seen_at;
-    delete from pb.worker_reports r where r.seen_at < clock_timestamp() - interval '1 day';
+    delete from pb.process_reports r where r.seen_at < clock_timestamp() - interval '1 day';
   end if;
+end
+$$;
+
+CREATE FUNCTION pb.report_server(p_process uuid, p_secrets text[], p_stopped boolean) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pb.report_process(p_process, 'server', p_secrets, p_stopped);
+end
+$$;
+
+CREATE FUNCTION pb.report_worker(p_process uuid, p_secrets text[], p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pb.report_process(p_process, 'worker', p_secrets, p_stopped);
   -- In one order, because workers report at the same time.
   insert into pb.worker_tasks as t (task, max_age_s, succeeded_at, reported_at)
   select n.task, n.max_age_s, clock_timestamp(), clock_timestamp()
@@ -5313,6 +5308,36 @@ CREATE FUNCTION pb.searches_listed_since() RETURNS timestamp with time zone
    WHERE (i.inhparent = ('pb.searches'::regclass)::oid);
 END;
 
+CREATE TABLE pb.data_keys (
+    wallet_id uuid NOT NULL,
+    sealed bytea NOT NULL,
+    secret_id text GENERATED ALWAYS AS (encode(substr(sealed, 1, 8), 'hex'::text)) STORED NOT NULL,
+    CONSTRAINT data_keys_sealed_check CHECK ((octet_length(sealed) > 36))
+);
+
+CREATE FUNCTION pb.secrets_in_use() RETURNS SETOF text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ WITH RECURSIVE used AS (
+         ( SELECT d.secret_id AS id
+            FROM pb.data_keys d
+           ORDER BY d.secret_id
+          LIMIT 1)
+         UNION ALL
+          SELECT ( SELECT d.secret_id
+                    FROM pb.data_keys d
+                   WHERE (d.secret_id > u_1.id)
+                   ORDER BY d.secret_id
+                  LIMIT 1) AS secret_id
+            FROM used u_1
+           WHERE (u_1.id IS NOT NULL)
+         )
+  SELECT u.id
+    FROM used u
+   WHERE (u.id IS NOT NULL);
+END;
+
 CREATE FUNCTION pb.set_alerts(p_actor uuid, new_email text, new_low_balance_micros bigint) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5415,7 +5440,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.set_end_user_ids(p_actor uuid, p_stores_plain_ids boolean, p_sealed_key bytea) RETURNS boolean
+CREATE FUNCTION pb.set_end_user_ids(p_actor uuid, p_stores_plain_ids boolean) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -5426,8 +5451,7 @@ begin
   was_plain := coalesce(
     (select e.stores_plain_ids from pb.end_user_settings e where e.wallet_id = pb.own_wallet()), false
   );
-  insert into pb.end_user_settings (wallet_id, sealed_key, stores_plain_ids)
-  values (pb.own_wallet(), p_sealed_key, p_stores_plain_ids)
+  insert into pb.end_user_settings (wallet_id, stores_plain_ids) values (pb.own_wallet(), p_stores_plain_ids)
   on conflict (wallet_id) do update set stores_plain_ids = excluded.stores_plain_ids;
   update pb.keys k set changed_at = clock_timestamp() where k.wallet_id = pb.own_wallet();
   perform pb.record_own_change(
@@ -5712,20 +5736,8 @@ begin
   elsif terms.max_per_day = 0 then
     return 'day_is_full';
   end if;
-  if length(p_address) > 32 then
-    -- Two servers may write under different versions, which the unique key does not detect.
-    perform pg_advisory_xact_lock(hashtext('pb.take_trial'));
-    if exists (
-      select from pb.trials t
-      where t.address_hmac in (
-        select substr(p_address, 32 * n + 1, 32) from generate_series(1, length(p_address) / 32 - 1) n
-      )
-    ) then
-      return 'already_given';
-    end if;
-  end if;
   insert into pb.trials (account_id, address_hmac, amount_micros)
-  values (p_account, substr(p_address, 1, 32), terms.amount_micros) on conflict do nothing;
+  values (p_account, p_address, terms.amount_micros) on conflict do nothing;
   if not found then
     return 'already_given';
   end if;
@@ -5903,72 +5915,6 @@ CREATE FUNCTION pb.usd(micros bigint) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT
     RETURN (((micros / 1000000) || '.'::text) || regexp_replace(lpad(((micros % (1000000)::bigint))::text, 6, '0'::text), '0{1,4}$'::text, ''::text));
 
-CREATE FUNCTION pb.use_existing_claims(wallet_ids uuid[], other_claims bytea[], now_at timestamp with time zone, INOUT idempotency_hmacs bytea[], INOUT fingerprints bytea[], INOUT secret_versions smallint[]) RETURNS record
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-  o record;
-begin
-  for o in
-    select b.item, b.wallet_id, get_byte(c.bytes, 0) as version, substr(c.bytes, 2, 32) as hmac,
-      substr(c.bytes, 34, 32) as fingerprint
-    from unnest(wallet_ids, other_claims) with ordinality as b (wallet_id, others, item)
-    cross join lateral (
-      select substr(b.others, 65 * n + 1, 65) as bytes from generate_series(0, length(b.others) / 65 - 1) n
-    ) c
-    order by b.item
-  loop
-    if o.hmac = any (idempotency_hmacs[:o.item - 1]) or exists (
-      select from pb.idempotency f
-      where f.wallet_id = o.wallet_id and f.key_hmac = o.hmac and f.claimed_at > now_at - interval '24 hours'
-    ) then
-      idempotency_hmacs[o.item] := o.hmac;
-      fingerprints[o.item] := o.fingerprint;
-      secret_versions[o.item] := o.version;
-    end if;
-  end loop;
-end
-$$;
-
-CREATE FUNCTION pb.use_secret(p_operator text, p_reason text, p_version smallint, p_check bytea, may_discard boolean) RETURNS TABLE(process_id uuid, seen_at timestamp with time zone, reason text)
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-declare
-  since timestamptz := clock_timestamp() - interval '2 minutes';
-  previous pb.secret_state;
-begin
-  select * into previous from pb.secret_state for update;
-  return query
-  select r.process_id, r.seen_at,
-    case when p_version = any (r.versions) then 'different_secret' else 'not_listed' end
-  from pb.secret_reports r
-  where not r.has_stopped and r.seen_at > since
-    and r.check_values[array_position(r.versions, p_version)] is distinct from p_check;
-  if found then
-    return;
-  end if;
-  update pb.secret_state s
-  set previous_versions = case
-        when may_discard then '{}'
-        when s.writing_version = p_version then s.previous_versions
-        else array_remove(
-          case when s.changed_at > clock_timestamp() - interval '25 hours' then s.previous_versions end
-            || s.writing_version,
-          p_version)
-      end,
-    changed_at = case when s.writing_version = p_version then s.changed_at else clock_timestamp() end,
-    writing_version = p_version, check_value = p_check, changed_by = p_operator;
-  perform pb.record_operator_act(
-    p_operator, p_reason, 'secret.use', p_version::text,
-    p_before => jsonb_build_object('version', previous.writing_version, 'previous', previous.previous_versions),
-    p_after => (select jsonb_build_object('version', s.writing_version, 'previous', s.previous_versions) from pb.secret_state s)
-  );
-end
-$$;
-
 CREATE FUNCTION pb.utc_month(moment timestamp with time zone) RETURNS date
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN (date_trunc('month'::text, (moment AT TIME ZONE 'utc'::text)))::date;
@@ -6036,7 +5982,7 @@ CREATE FUNCTION pb.without_secrets(p_values jsonb) RETURNS jsonb
  SELECT (regexp_replace((p_values)::text, '(pb_(live|test|mgmt)_|whsec_)[\w+/]{16,}'::text, '\1...'::text, 'g'::text))::jsonb AS regexp_replace;
 END;
 
-CREATE FUNCTION pb.write_holds(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], categories text[], secret_versions smallint[], end_users text[], held_modes pb.key_mode[], held_windows text[], spending pb.spending[], now_at timestamp with time zone) RETURNS void
+CREATE FUNCTION pb.write_holds(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], categories text[], end_users text[], held_modes pb.key_mode[], held_windows text[], spending pb.spending[], now_at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -6064,10 +6010,10 @@ begin
 
   if idempotency_hmacs is not null then
     insert into pb.idempotency
-      (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at, secret_version)
-    select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at, coalesce(a.secret_version, 1)
-    from unnest(wallet_ids, held_modes, idempotency_hmacs, fingerprints, search_ids, secret_versions)
-      as a (wallet_id, mode, hmac, fingerprint, search_id, secret_version)
+      (wallet_id, mode, key_hmac, fingerprint, search_id, claimed_at)
+    select a.wallet_id, a.mode, a.hmac, a.fingerprint, a.search_id, now_at
+    from unnest(wallet_ids, held_modes, idempotency_hmacs, fingerprints, search_ids)
+      as a (wallet_id, mode, hmac, fingerprint, search_id)
     where a.mode is not null and a.hmac is not null;
   end if;
 
@@ -6297,8 +6243,7 @@ CREATE TABLE pb.connected_apps (
 
 CREATE TABLE pb.end_user_settings (
     wallet_id uuid NOT NULL,
-    sealed_key bytea NOT NULL,
-    stores_plain_ids boolean DEFAULT false NOT NULL
+    stores_plain_ids boolean NOT NULL
 );
 
 CREATE TABLE pb.event_throttles (
@@ -6324,10 +6269,8 @@ CREATE TABLE pb.idempotency (
     search_id uuid NOT NULL,
     claimed_at timestamp with time zone NOT NULL,
     answer bytea,
-    secret_version smallint DEFAULT 1 NOT NULL,
     CONSTRAINT idempotency_fingerprint_check CHECK ((octet_length(fingerprint) = 32)),
-    CONSTRAINT idempotency_key_hmac_check CHECK ((octet_length(key_hmac) = 32)),
-    CONSTRAINT secret_version_is_one_byte CHECK (((secret_version >= 1) AND (secret_version <= 255)))
+    CONSTRAINT idempotency_key_hmac_check CHECK ((octet_length(key_hmac) = 32))
 )
 WITH (fillfactor='10');
 ALTER TABLE ONLY pb.idempotency ALTER COLUMN answer SET STORAGE EXTERNAL;
@@ -6451,19 +6394,6 @@ CREATE TABLE pb.schema_objects (
     checksum text NOT NULL
 );
 
-CREATE TABLE pb.secret_state (
-    single_row boolean DEFAULT true NOT NULL,
-    writing_version smallint NOT NULL,
-    check_value bytea,
-    previous_versions smallint[] DEFAULT '{}'::smallint[] NOT NULL,
-    changed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    changed_by text,
-    CONSTRAINT secret_state_check CHECK ((writing_version <> ALL (previous_versions))),
-    CONSTRAINT secret_state_check_value_check CHECK ((octet_length(check_value) = 32)),
-    CONSTRAINT secret_state_single_row_check CHECK (single_row),
-    CONSTRAINT secret_state_writing_version_check CHECK (((writing_version >= 1) AND (writing_version <= 255)))
-);
-
 CREATE TABLE pb.transfers (
     amount_micros bigint NOT NULL,
     created_at timestamp with time zone NOT NULL,
@@ -6495,6 +6425,15 @@ CREATE TABLE pb.trial_terms (
     CONSTRAINT trial_terms_amount_micros_check CHECK ((amount_micros >= 0)),
     CONSTRAINT trial_terms_max_per_day_check CHECK ((max_per_day >= 0)),
     CONSTRAINT trial_terms_single_row_check CHECK (single_row)
+);
+
+CREATE TABLE pb.trials (
+    account_id uuid NOT NULL,
+    address_hmac bytea NOT NULL,
+    amount_micros bigint NOT NULL,
+    given_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT trials_address_hmac_check CHECK ((octet_length(address_hmac) = 32)),
+    CONSTRAINT trials_amount_micros_check CHECK ((amount_micros > 0))
 );
 
 CREATE TABLE pb.unheld_requests (
@@ -6658,12 +6597,6 @@ CREATE TABLE pb.window_openings (
     CONSTRAINT window_openings_micros_check CHECK ((micros > 0))
 );
 
-CREATE TABLE pb.worker_reports (
-    process_id uuid NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    seen_at timestamp with time zone NOT NULL
-);
-
 CREATE TABLE pb.worker_tasks (
     task text NOT NULL,
     max_age_s integer NOT NULL,
@@ -6672,22 +6605,6 @@ CREATE TABLE pb.worker_tasks (
 );
 
 ALTER TABLE ONLY pb.migrations ALTER COLUMN id SET DEFAULT nextval('pb.migrations_id_seq'::regclass);
-
-ALTER TABLE ONLY pb.trials
-    ADD CONSTRAINT trials_pkey PRIMARY KEY (account_id);
-
-CREATE FUNCTION pb.list_trial_addresses() RETURNS TABLE(account_id uuid, address_hmac bytea, emails text[])
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    BEGIN ATOMIC
- SELECT t.account_id,
-     t.address_hmac,
-     COALESCE(array_agg(p.email) FILTER (WHERE (p.email IS NOT NULL)), '{}'::text[]) AS "coalesce"
-    FROM ((pb.trials t
-      LEFT JOIN pb.members m ON ((m.account_id = t.account_id)))
-      LEFT JOIN pb.people p ON ((p.id = m.person_id)))
-   GROUP BY t.account_id;
-END;
 
 ALTER TABLE ONLY pb.abandoned_calls
     ADD CONSTRAINT abandoned_calls_pkey PRIMARY KEY (since, wallet_id);
@@ -6745,6 +6662,9 @@ ALTER TABLE ONLY pb.closed_months
 
 ALTER TABLE ONLY pb.connected_apps
     ADD CONSTRAINT connected_apps_pkey PRIMARY KEY (key_id);
+
+ALTER TABLE ONLY pb.data_keys
+    ADD CONSTRAINT data_keys_pkey PRIMARY KEY (wallet_id);
 
 ALTER TABLE ONLY pb.end_user_settings
     ADD CONSTRAINT end_user_settings_pkey PRIMARY KEY (wallet_id);
@@ -6854,6 +6774,9 @@ ALTER TABLE ONLY pb.people
 ALTER TABLE ONLY pb.people
     ADD CONSTRAINT people_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY pb.process_reports
+    ADD CONSTRAINT process_reports_pkey PRIMARY KEY (process_id);
+
 ALTER TABLE ONLY pb.reconciliations
     ADD CONSTRAINT reconciliations_pkey PRIMARY KEY (at);
 
@@ -6892,12 +6815,6 @@ ALTER TABLE ONLY pb.schema_version
 
 ALTER TABLE ONLY pb.searches
     ADD CONSTRAINT searches_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY pb.secret_reports
-    ADD CONSTRAINT secret_reports_pkey PRIMARY KEY (process_id);
-
-ALTER TABLE ONLY pb.secret_state
-    ADD CONSTRAINT secret_state_pkey PRIMARY KEY (single_row);
 
 ALTER TABLE ONLY pb.sessions
     ADD CONSTRAINT sessions_digest_key UNIQUE (digest);
@@ -6940,6 +6857,9 @@ ALTER TABLE ONLY pb.trial_terms
 
 ALTER TABLE ONLY pb.trials
     ADD CONSTRAINT trials_address_hmac_key UNIQUE (address_hmac);
+
+ALTER TABLE ONLY pb.trials
+    ADD CONSTRAINT trials_pkey PRIMARY KEY (account_id);
 
 ALTER TABLE ONLY pb.unheld_requests
     ADD CONSTRAINT unheld_requests_pkey PRIMARY KEY (id);
@@ -6989,11 +6909,10 @@ ALTER TABLE ONLY pb.window_checkpoints
 ALTER TABLE ONLY pb.window_openings
     ADD CONSTRAINT window_openings_pkey PRIMARY KEY (window_id);
 
-ALTER TABLE ONLY pb.worker_reports
-    ADD CONSTRAINT worker_reports_pkey PRIMARY KEY (process_id);
-
 ALTER TABLE ONLY pb.worker_tasks
     ADD CONSTRAINT worker_tasks_pkey PRIMARY KEY (task);
+
+CREATE INDEX accounts_by_deletion ON pb.accounts USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
 
 CREATE UNIQUE INDEX accounts_label ON pb.accounts USING btree (label) WHERE (label IS NOT NULL);
 
@@ -7014,6 +6933,8 @@ CREATE INDEX changes_by_time ON pb.changes USING btree (at);
 CREATE INDEX changes_by_wallet ON pb.changes USING btree (wallet_id, number DESC) WHERE (wallet_id IS NOT NULL);
 
 CREATE INDEX connected_apps_by_wallet ON pb.connected_apps USING btree (wallet_id);
+
+CREATE INDEX data_keys_by_secret ON pb.data_keys USING btree (secret_id);
 
 CREATE INDEX deliveries_by_endpoint ON pb.webhook_deliveries USING btree (endpoint_id, id DESC);
 
@@ -7450,8 +7371,8 @@ GRANT ALL ON FUNCTION pb.begin_session(p_email text, is_sign_up_open boolean, ne
 
 REVOKE ALL ON FUNCTION pb.begin_timeline(own_timeline integer, expected text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea, other_keys bytea[], other_fingerprints bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea, other_keys bytea[], other_fingerprints bytea[]) TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.begin_top_up(new_id uuid, p_amount bigint, p_key bytea, p_fingerprint bytea) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.book_adjustment(p_adjustment uuid) FROM PUBLIC;
 
@@ -7601,9 +7522,6 @@ REVOKE ALL ON FUNCTION pb.count_end_users(since timestamp with time zone, until 
 REVOKE ALL ON FUNCTION pb.count_searches(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.count_unheld(counts jsonb) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.create_end_user_key(p_sealed_key bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.create_end_user_key(p_sealed_key bytea) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea, p_options jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea, p_options jsonb) TO pennyblack_tenant;
@@ -7808,20 +7726,23 @@ REVOKE ALL ON FUNCTION pb.guard_ledger_hour() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.guard_reversal() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], expected_timeline text, end_users text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, secret_versions smallint[], other_claims bytea[], expected_timeline text, end_users text[]) TO pennyblack_ledger;
+REVOKE ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, expected_timeline text, end_users text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, skip_locked boolean, lock_wait_ms integer, expected_timeline text, end_users text[]) TO pennyblack_ledger;
 
-REVOKE ALL ON FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, secret_versions smallint[], end_users text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, end_users text[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.hold_one(p_search uuid, p_wallet uuid, p_key uuid, p_hmac bytea, p_fingerprint bytea, p_secret_version smallint, p_category text, p_end_user text, skip_locked boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.hold_one(p_search uuid, p_wallet uuid, p_key uuid, p_hmac bytea, p_fingerprint bytea, p_category text, p_end_user text, skip_locked boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.hold_plain(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], categories text[], now_at timestamp with time zone, secret_versions smallint[], end_users text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.hold_plain(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], categories text[], now_at timestamp with time zone, end_users text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.hour_has_rows(p_hour timestamp with time zone) FROM PUBLIC;
 
 GRANT SELECT ON TABLE pb.usage_watermark TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.hour_waits_for() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.installation_data_key(p_new bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.installation_data_key(p_new bytea) TO pennyblack_people;
 
 REVOKE ALL ON FUNCTION pb.invite(p_account uuid, p_email text, p_role pb.member_role, p_token bytea, OUT id uuid, OUT expires_at timestamp with time zone) FROM PUBLIC;
 
@@ -7866,13 +7787,13 @@ REVOKE ALL ON FUNCTION pb.lock_wallets(wallet_ids uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pb.make_partitions(first_day date, last_day date) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.make_partitions(first_day date, last_day date) TO pennyblack_worker;
 
-GRANT SELECT(process_id) ON TABLE pb.secret_reports TO pennyblack_operator;
+GRANT SELECT(process_id) ON TABLE pb.process_reports TO pennyblack_operator;
 
-GRANT SELECT(versions) ON TABLE pb.secret_reports TO pennyblack_operator;
+GRANT SELECT(kind) ON TABLE pb.process_reports TO pennyblack_operator;
 
-GRANT SELECT(seen_at) ON TABLE pb.secret_reports TO pennyblack_operator;
+GRANT SELECT(secret_ids) ON TABLE pb.process_reports TO pennyblack_operator;
 
-GRANT SELECT(has_stopped) ON TABLE pb.secret_reports TO pennyblack_operator;
+GRANT SELECT(seen_at) ON TABLE pb.process_reports TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.mark_killed_servers() FROM PUBLIC;
 
@@ -7943,6 +7864,9 @@ GRANT ALL ON FUNCTION pb.operator_transfer(p_operator text, p_reason text, p_kin
 
 REVOKE ALL ON FUNCTION pb.operator_view(p_operator text, p_reason text, p_wallet uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.operator_view(p_operator text, p_reason text, p_wallet uuid) TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.own_data_key(p_new bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.own_data_key(p_new bytea) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.own_end_user_usage(p_from date, p_to date, p_end_users text[], after_day date, after_mode pb.key_mode, after_end_user text, max_rows bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.own_end_user_usage(p_from date, p_to date, p_end_users text[], after_day date, after_mode pb.key_mode, after_end_user text, max_rows bigint) TO pennyblack_tenant;
@@ -8019,8 +7943,6 @@ GRANT SELECT ON TABLE pb.retention TO pennyblack_worker;
 REVOKE ALL ON FUNCTION pb.partitions_to_drop() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.payment_id_of(p_kind text, p_reference text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.prepare_claims(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], other_claims bytea[], now_at timestamp with time zone, INOUT idempotency_hmacs bytea[], INOUT fingerprints bytea[], INOUT secret_versions smallint[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.prepare_hour(p_now timestamp with time zone, OUT hour timestamp with time zone, OUT state text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.prepare_hour(p_now timestamp with time zone, OUT hour timestamp with time zone, OUT state text) TO pennyblack_worker;
@@ -8240,17 +8162,18 @@ GRANT ALL ON FUNCTION pb.release(search_ids uuid[], wallet_ids uuid[], outcomes 
 
 REVOKE ALL ON FUNCTION pb.remove_budget(p_limits uuid, p_position integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.replace_trial_address(p_account uuid, new_hmac bytea) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.replace_data_keys(wallet_ids uuid[], new_keys bytea[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.replay_delivery(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.replay_delivery(p_id uuid) TO pennyblack_tenant;
 
-REVOKE ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_ledger;
-GRANT ALL ON FUNCTION pb.report_secrets(p_process uuid, p_versions smallint[], p_checks bytea[], p_stopped boolean, OUT writing_version smallint, OUT check_value bytea, OUT required smallint[]) TO pennyblack_worker;
+REVOKE ALL ON FUNCTION pb.report_process(p_process uuid, p_kind text, p_secrets text[], p_stopped boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.report_worker(p_process uuid, p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.report_worker(p_process uuid, p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean) TO pennyblack_worker;
+REVOKE ALL ON FUNCTION pb.report_server(p_process uuid, p_secrets text[], p_stopped boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.report_server(p_process uuid, p_secrets text[], p_stopped boolean) TO pennyblack_ledger;
+
+REVOKE ALL ON FUNCTION pb.report_worker(p_process uuid, p_secrets text[], p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.report_worker(p_process uuid, p_secrets text[], p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea, is_mailbox_full boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea, is_mailbox_full boolean) TO pennyblack_people;
@@ -8308,6 +8231,12 @@ REVOKE ALL ON FUNCTION pb.searches_listed_since() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.searches_listed_since() TO pennyblack_tenant;
 GRANT ALL ON FUNCTION pb.searches_listed_since() TO pennyblack_operator;
 
+GRANT SELECT(secret_id) ON TABLE pb.data_keys TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.secrets_in_use() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.secrets_in_use() TO pennyblack_ledger;
+GRANT ALL ON FUNCTION pb.secrets_in_use() TO pennyblack_worker;
+
 REVOKE ALL ON FUNCTION pb.set_alerts(p_actor uuid, new_email text, new_low_balance_micros bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.set_alerts(p_actor uuid, new_email text, new_low_balance_micros bigint) TO pennyblack_tenant;
 
@@ -8319,8 +8248,8 @@ GRANT ALL ON FUNCTION pb.set_auto_top_up(p_actor uuid, p_threshold bigint, p_amo
 
 REVOKE ALL ON FUNCTION pb.set_budget(p_wallet uuid, p_mode pb.key_mode, p_limits uuid, p_position integer, p_amount bigint, p_period text, p_per_end_user boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.set_end_user_ids(p_actor uuid, p_stores_plain_ids boolean, p_sealed_key bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.set_end_user_ids(p_actor uuid, p_stores_plain_ids boolean, p_sealed_key bytea) TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.set_end_user_ids(p_actor uuid, p_stores_plain_ids boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.set_end_user_ids(p_actor uuid, p_stores_plain_ids boolean) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.settle_debts(wallet_ids uuid[]) FROM PUBLIC;
 
@@ -8364,10 +8293,6 @@ GRANT ALL ON FUNCTION pb.trial_balance(p_month date) TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.usd(micros bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.use_existing_claims(wallet_ids uuid[], other_claims bytea[], now_at timestamp with time zone, INOUT idempotency_hmacs bytea[], INOUT fingerprints bytea[], INOUT secret_versions smallint[]) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION pb.use_secret(p_operator text, p_reason text, p_version smallint, p_check bytea, may_discard boolean) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION pb.utc_month(moment timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.utc_month(moment timestamp with time zone) TO pennyblack_tenant;
 GRANT ALL ON FUNCTION pb.utc_month(moment timestamp with time zone) TO pennyblack_worker;
@@ -8404,7 +8329,7 @@ REVOKE ALL ON FUNCTION pb.webhook_settings(e pb.webhook_endpoints) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.without_secrets(p_values jsonb) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.write_holds(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], categories text[], secret_versions smallint[], end_users text[], held_modes pb.key_mode[], held_windows text[], spending pb.spending[], now_at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.write_holds(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], categories text[], end_users text[], held_modes pb.key_mode[], held_windows text[], spending pb.spending[], now_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.write_requests(writer uuid, requests jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.write_requests(writer uuid, requests jsonb) TO pennyblack_ledger;
@@ -8468,8 +8393,6 @@ GRANT SELECT(trial_balance) ON TABLE pb.closed_months TO pennyblack_operator;
 
 GRANT SELECT(wallet_id) ON TABLE pb.end_user_settings TO pennyblack_tenant;
 
-GRANT SELECT(sealed_key) ON TABLE pb.end_user_settings TO pennyblack_tenant;
-
 GRANT SELECT(stores_plain_ids) ON TABLE pb.end_user_settings TO pennyblack_tenant;
 
 GRANT SELECT(wallet_id) ON TABLE pb.idempotency TO pennyblack_worker;
@@ -8480,12 +8403,9 @@ GRANT SELECT(key_hmac) ON TABLE pb.idempotency TO pennyblack_worker;
 
 GRANT SELECT(search_id) ON TABLE pb.idempotency TO pennyblack_worker;
 
-GRANT SELECT(claimed_at) ON TABLE pb.idempotency TO pennyblack_operator;
 GRANT SELECT(claimed_at) ON TABLE pb.idempotency TO pennyblack_worker;
 
 GRANT SELECT(answer) ON TABLE pb.idempotency TO pennyblack_worker;
-
-GRANT SELECT(secret_version) ON TABLE pb.idempotency TO pennyblack_operator;
 
 GRANT SELECT(limits_id) ON TABLE pb.key_limit_budgets TO pennyblack_tenant;
 
@@ -8514,12 +8434,6 @@ GRANT SELECT(kind) ON TABLE pb.reversals TO pennyblack_payments;
 GRANT SELECT(state) ON TABLE pb.reversals TO pennyblack_payments;
 
 GRANT SELECT(created_at) ON TABLE pb.reversals TO pennyblack_payments;
-
-GRANT SELECT(writing_version) ON TABLE pb.secret_state TO pennyblack_operator;
-
-GRANT SELECT(changed_at) ON TABLE pb.secret_state TO pennyblack_operator;
-
-GRANT SELECT(changed_by) ON TABLE pb.secret_state TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.transfers TO pennyblack_worker;
 
@@ -8646,5 +8560,3 @@ GRANT SELECT ON TABLE pb.wallet_hours TO pennyblack_worker;
 GRANT SELECT ON TABLE pb.window_checkpoints TO pennyblack_worker;
 
 GRANT SELECT ON TABLE pb.window_openings TO pennyblack_worker;
-
-REVOKE ALL ON FUNCTION pb.list_trial_addresses() FROM PUBLIC;

@@ -159,21 +159,37 @@ begin atomic
   delete from pb.reconciliations r where r.at < clock_timestamp() - interval '31 days';
 end;
 
--- Records that a worker runs, its tasks with the maximum age of their last success in seconds, and the tasks that have
--- succeeded since its last report. A worker that stops leaves no row, unlike one that crashes.
+-- Records that a server or worker runs, with the ids of the secrets that it lists. A process that stops leaves no row, unlike one
+-- that crashes.
+create or replace function pb.report_process(p_process uuid, p_kind text, p_secrets text[], p_stopped boolean) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_stopped then
+    delete from pb.process_reports r where r.process_id = p_process;
+  else
+    insert into pb.process_reports (process_id, kind, secret_ids, started_at, seen_at)
+    values (p_process, p_kind, p_secrets, clock_timestamp(), clock_timestamp())
+    on conflict (process_id) do update set seen_at = excluded.seen_at;
+    delete from pb.process_reports r where r.seen_at < clock_timestamp() - interval '1 day';
+  end if;
+end
+$$;
+
+create or replace function pb.report_server(p_process uuid, p_secrets text[], p_stopped boolean) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pb.report_process(p_process, 'server', p_secrets, p_stopped);
+end
+$$;
+
+-- The same for a worker. Also records its tasks with the maximum age of their last success in seconds, and the tasks that have
+-- succeeded since its last report.
 create or replace function pb.report_worker(
-  p_process uuid, p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean
+  p_process uuid, p_secrets text[], p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  if p_stopped then
-    delete from pb.worker_reports r where r.process_id = p_process;
-  else
-    insert into pb.worker_reports (process_id, started_at, seen_at)
-    values (p_process, clock_timestamp(), clock_timestamp())
-    on conflict (process_id) do update set seen_at = excluded.seen_at;
-    delete from pb.worker_reports r where r.seen_at < clock_timestamp() - interval '1 day';
-  end if;
+  perform pb.report_process(p_process, 'worker', p_secrets, p_stopped);
   -- In one order, because workers report at the same time.
   insert into pb.worker_tasks as t (task, max_age_s, succeeded_at, reported_at)
   select n.task, n.max_age_s, clock_timestamp(), clock_timestamp()

@@ -26,7 +26,8 @@ begin
 end
 $$;
 
--- Counts the searches held in a range of time by end user and day. Searches without an end user are not counted.
+-- Counts the searches held in a range of time by end user and day. Searches without an end user are not counted, nor those of
+-- accounts that were deleted since: the deletion has deleted their counts.
 create or replace function pb.count_end_users(since timestamptz, until timestamptz)
 returns table (
   wallet_id uuid, day date, mode pb.key_mode, end_user text, searches bigint, charged_micros bigint
@@ -38,13 +39,16 @@ set enable_seqscan = off set enable_indexscan = off set work_mem = '64MB' as $$
 declare
   first_id uuid := pb.uuid_floor(since - interval '1 day');
   last_id uuid := pb.uuid_floor(until + interval '1 day');
+  deleted uuid[] := array(
+    select w.id from pb.accounts a join pb.wallets w on w.account_id = a.id where a.deleted_at >= since
+  );
 begin
   return query
   select s.wallet_id, pb.utc_day(s.held_at), s.mode, s.end_user,
     count(*), coalesce(sum(s.price_micros) filter (where s.state = 'captured'), 0)::bigint
   from pb.searches s
   where s.id >= first_id and s.id <= last_id and s.held_at >= since and s.held_at < until and s.state <> 'pending'
-    and s.end_user is not null
+    and s.end_user is not null and s.wallet_id <> all (deleted)
   group by 1, 2, 3, 4;
 end
 $$;
@@ -304,10 +308,10 @@ language sql set search_path = pg_catalog, pg_temp
 begin atomic
   insert into pb.incomplete_hours
   select distinct date_trunc('hour', r.seen_at + n.later, 'utc')
-  from pb.secret_reports r
+  from pb.process_reports r
   join pb.tally_writers w on w.id = r.process_id
   cross join (values (interval '0'), (interval '10 seconds')) n (later)
-  where not r.has_stopped and r.seen_at < clock_timestamp() - interval '2 minutes'
+  where r.seen_at < clock_timestamp() - interval '2 minutes'
   on conflict do nothing;
 end;
 

@@ -34,6 +34,7 @@ import { createSearchPayments } from "./search/pay-for-search.ts";
 import { createSearchRunner } from "./search/run-search.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics } from "./telemetry/metrics.ts";
+import { createDataKeys } from "./wallet/wallet.ts";
 
 export interface App {
   http: FastifyInstance;
@@ -53,9 +54,9 @@ export interface App {
 export function createApp(config: ServerConfig, log: Log): App {
   const state = { isDraining: false, isRefusing: false };
   const services = openServices(config, log, state);
-  const { metrics, connections, limits, secrets, router, lenses, figures, reports } = services;
+  const { metrics, connections, limits, secrets, dataKeys, router, lenses, figures, reports } = services;
   const { publicUrl, trustedProxies, operators } = config;
-  const manageWith = createManagement(config, log, { connections, admission: limits.admission, secrets });
+  const manageWith = createManagement(config, log, { connections, admission: limits.admission, secrets, dataKeys });
   const forwarding = createForwardingWatch(log);
   const provider = watchOidc(config);
   if (provider) metrics.watchDependency("oidc", provider.isAvailable);
@@ -129,7 +130,9 @@ function openServices(config: ServerConfig, log: Log, state: { isDraining: boole
   const redisWatch = watchRedis(redis);
   if (redisWatch) metrics.watchDependency("redis", redisWatch.isAvailable);
   const payments = createSearchPayments({ ledger, metrics, log });
-  const modules = { config, secrets, connections, metrics, keys, limits, router, ranking, tally, payments };
+  const { countUnopenedDataKey: onUnopened } = metrics;
+  const dataKeys = createDataKeys({ tenant: connections.tenantPool, secrets, onUnopened });
+  const modules = { config, secrets, dataKeys, connections, metrics, keys, limits, router, ranking, tally, payments };
   const search = createSearchDependencies(modules);
   const recordCharge = createChargeRecorder({ metrics, router, tally });
   const recorders = { metrics, figures, recordCharge, recordUnheld: tally.recordUnheld };
@@ -144,6 +147,7 @@ function openServices(config: ServerConfig, log: Log, state: { isDraining: boole
     recordUse: keyUses.record,
     reports,
     secrets,
+    dataKeys,
     router,
     lenses,
     figures,

@@ -6,8 +6,8 @@ export const healthFaults: readonly PlantedFault[] = [
     id: "ready-with-wrong-clock",
     description: "A server with a wrong clock stays ready.",
     file: "server/src/app/reports.ts",
-    find: "?? clock.lastFault() ?? secretReports.lastFault()",
-    replace: "?? secretReports.lastFault()",
+    find: '(await connections.check("running")) ?? clock.lastFault()',
+    replace: '(await connections.check("running"))',
     tests: ["server/test/stories/clock.test.ts"],
     caughtBy:
       "a server whose clock is wrong by more than a minute is not ready, and operators see it from five seconds on",

@@ -169,10 +169,10 @@ export const searchFaults: PlantedFault[] = [
     id: "test-and-live-share-answers",
     description: "test and live keys share stored answers",
     file: "server/src/search/idempotency.ts",
-    find: "const scopedKey = `${scope.walletId}/${scope.mode}/${key}`;",
-    replace: "const scopedKey = `${scope.walletId}/${key}`;",
+    find: "const scopedKey = `${mode}/${key}`;",
+    replace: "const scopedKey = key;",
     tests: ["src/search/idempotency.test"],
-    caughtBy: "an answer opens only with the same secret, wallet, mode and key",
+    caughtBy: "an answer opens only with the same data key, mode and Idempotency-Key",
   },
 ];
 

@@ -6,7 +6,7 @@ import { createKey, type Pepper } from "../keys/keys.ts";
 import type { Micros } from "../lib/money.ts";
 import type { Secrets } from "../lib/secrets.ts";
 import { createWallet, creditOpeningBalance } from "../wallet/wallet.ts";
-import { trialAddressHmacs } from "./trial-addresses.ts";
+import { hashTrialAddress } from "./trial-addresses.ts";
 
 export { mailboxOf, parseEmailAddress } from "../lib/email-address.ts";
 export { acceptInvitation, invite } from "./invitations.ts";
@@ -19,7 +19,7 @@ export {
   removeMember,
   roles,
 } from "./members.ts";
-export { rehashTrialAddresses } from "./trial-addresses.ts";
+export { hashTrialAddress } from "./trial-addresses.ts";
 
 // Accounts and their members. Callers pass email addresses parsed by parseEmailAddress, and have verified that the
 // person receives mail there.
@@ -69,14 +69,10 @@ export interface SignUp {
 
 export type TrialOutcome = "given" | "already_given" | "day_is_full" | "none";
 
-/**
- * Arguments of pb.sign_up and pb.open_own_account: a new wallet id and the trial. Addresses that had a trial are stored as
- * an HMAC under the secret. Without a secret, no trial is requested.
- */
-export function newAccount(email: string, trialSecrets?: Secrets): { walletId: string; values: unknown[] } {
+/** Arguments of pb.sign_up and pb.open_own_account: a new wallet id and the trial. Without an address, no trial is requested. */
+export function newAccount(trialAddress?: Buffer): { walletId: string; values: unknown[] } {
   const walletId = randomUUIDv7();
-  const hmacs = trialSecrets && trialAddressHmacs(trialSecrets, email);
-  return { walletId, values: [walletId, hmacs ?? null, randomUUIDv7()] };
+  return { walletId, values: [walletId, trialAddress ?? null, randomUUIDv7()] };
 }
 
 /** Creates a person's account for an operator, in one transaction. Succeeds also when no trial is available. */
@@ -86,7 +82,9 @@ export function signUp(
   secrets: { pepper: Pepper; trialSecrets?: Secrets | undefined },
 ): Promise<OpenedAccount & { trial: TrialOutcome; requestedCredit?: string }> {
   return inTransaction(pool, async (db) => {
-    const { walletId, values } = newAccount(options.email, secrets.trialSecrets);
+    const { trialSecrets } = secrets;
+    const address = trialSecrets && (await hashTrialAddress(db, trialSecrets, options.email));
+    const { walletId, values } = newAccount(address);
     const { rows } = await db.query<{ account_id: string; trial: TrialOutcome }>(
       "select * from pb.sign_up($1, $2, $3, $4, $5, $6)",
       [options.email, options.personName, options.accountName, ...values],

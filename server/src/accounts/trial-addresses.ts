@@ -1,41 +1,18 @@
 import { createHmac } from "node:crypto";
 import type { Queryable } from "../db/pool.ts";
+import { installation, openDataKey, sealNewDataKey } from "../lib/data-key.ts";
 import { mailboxOf } from "../lib/email-address.ts";
-import type { Resealed, Secret, Secrets } from "../lib/secrets.ts";
-
-// Addresses that had a trial credit are stored as HMACs, so that the rows can outlive the accounts. An address can have one
-// trial ever, so it is looked up under every listed version of the secret.
-
-/** The HMACs of an address, under the writing version first, as pb.take_trial expects them. */
-export function trialAddressHmacs(secrets: Secrets, email: string): Buffer {
-  return Buffer.concat(secrets.all.map((secret) => hmacOfAddress(secret, email)));
-}
+import type { Secrets } from "../lib/secrets.ts";
 
 /**
- * Replaces HMACs of other versions by those under the writing version, as far as the address is still known: it is one of
- * the members of the account. After the account's deletion it is not.
+ * The HMAC under which an address that had a trial credit is stored, the same for all addresses of a mailbox. Its key belongs to
+ * the installation: an address can have one trial ever, in whichever account, and the row outlives the account.
  */
-export async function rehashTrialAddresses(db: Queryable, secrets: Secrets): Promise<Resealed> {
-  const count: Resealed = { resealed: 0, current: 0, failed: 0 };
-  const { rows } = await db.query<{ account_id: string; address_hmac: Buffer; emails: string[] }>(
-    "select * from pb.list_trial_addresses()",
-  );
-  for (const { account_id: accountId, address_hmac: stored, emails } of rows) {
-    const email = emails.find((each) => secrets.all.some((secret) => hmacOfAddress(secret, each).equals(stored)));
-    const changed = email && hmacOfAddress(secrets.writer, email);
-    if (!changed) count.failed += 1;
-    else if (changed.equals(stored)) count.current += 1;
-    else {
-      await db.query("select pb.replace_trial_address($1, $2)", [accountId, changed]);
-      count.resealed += 1;
-    }
-  }
-  return count;
-}
-
-/** The same for all addresses of a mailbox. */
-function hmacOfAddress({ key }: Secret, email: string): Buffer {
-  return createHmac("sha256", key)
-    .update(`trial ${mailboxOf(email)}`)
-    .digest();
+export async function hashTrialAddress(db: Queryable, secrets: Secrets, email: string): Promise<Buffer> {
+  const { rows } = await db.query<{ sealed: Buffer }>("select pb.installation_data_key($1) as sealed", [
+    sealNewDataKey(secrets, installation),
+  ]);
+  if (!rows[0]) throw new Error("pb.installation_data_key returned no row");
+  const { trialAddress } = openDataKey(secrets, installation, rows[0].sealed);
+  return createHmac("sha256", trialAddress).update(mailboxOf(email)).digest();
 }

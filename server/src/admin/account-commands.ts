@@ -74,7 +74,7 @@ async function create({ values, pool, pepper, secrets, print, act }: CommandCont
     throw new CommandFailed(
       "Trial credit is not configured. Set PENNYBLACK_TRIAL_CREDIT, for example to 0.50, and run: npm run migrate",
     );
-  const trialSecrets = values["trial"] ? await secrets() : undefined;
+  const trialSecrets = values["trial"] ? secrets() : undefined;
   const request = { accountName, email, personName, openingCredit: balance, act };
   const created = await signUp(pool, request, { pepper: pepper(), trialSecrets });
   if (values["json"]) return print(JSON.stringify(created));

@@ -24,8 +24,8 @@ export interface CommandContext {
   pepper: () => Pepper;
   /** All peppers, including those of older keys. */
   peppers: () => Pepper[];
-  /** The listed versions of PENNYBLACK_SECRET, with the writing version that the database names. */
-  secrets: () => Promise<Secrets>;
+  /** The secrets that PENNYBLACK_SECRET lists. */
+  secrets: () => Secrets;
   /** With PENNYBLACK_SIGNING_KEYS. Undefined if it is not set. */
   signer: () => Signer | undefined;
   /** Manual credits, and the payment processor if one is configured. */

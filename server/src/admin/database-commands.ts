@@ -85,7 +85,7 @@ async function accept(context: CommandContext): Promise<void> {
   if (redisUrl === undefined) return print("REDIS_URL is not set, so servers share nothing. Restart all of them.");
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: 1 });
   try {
-    await shareTimeline(redis, ledgerDatabaseUrl, await secrets(), { ...identity, acceptedAt: Date.now() });
+    await shareTimeline(redis, ledgerDatabaseUrl, secrets(), { ...identity, acceptedAt: Date.now() });
   } finally {
     redis.disconnect();
   }

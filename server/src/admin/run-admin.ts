@@ -6,7 +6,7 @@ import { ConfigFaults, readConfig } from "../config/config.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import { roles } from "../db/roles.ts";
 import type { Pepper } from "../keys/keys.ts";
-import { createSecrets, type Secrets } from "../lib/secrets.ts";
+import { createSecrets } from "../lib/secrets.ts";
 import { createSigner } from "../lib/sign-jws.ts";
 import { createManualSource } from "../payments/manual-payments.ts";
 import type { PaymentSource } from "../payments/payments.ts";
@@ -84,7 +84,7 @@ async function runCommand(
       readSettings,
       pepper: () => readPepper(readSettings),
       peppers: () => readSettings(["keyPeppers"]).keyPeppers,
-      secrets: () => readSecrets(pool, readSettings),
+      secrets: () => createSecrets(readSettings(["secrets"]).secrets),
       signer: () => createSigner(readSettings(["signingSeeds"]).signingSeeds),
       paymentSources: () => openPaymentSources(pool, readSettings),
       print,
@@ -107,17 +107,9 @@ async function checkRole(pool: Pool, role: string): Promise<void> {
 }
 
 function readPepper(readSettings: ReadSettings): Pepper {
-  const [newest] = readSettings(["keyPeppers"]).keyPeppers;
-  if (!newest) throw new CommandFailed("PENNYBLACK_KEY_PEPPERS is empty.");
-  return newest;
-}
-
-async function readSecrets(pool: Pool, readSettings: ReadSettings): Promise<Secrets> {
-  const secrets = createSecrets(readSettings(["secrets"]).secrets);
-  const { rows } = await pool.query<{ version: number }>("select writing_version as version from pb.secret_state");
-  const version = rows[0]?.version ?? 0;
-  if (secrets.use(version)) return secrets;
-  throw new CommandFailed(`PENNYBLACK_SECRET does not list version ${version}, under which servers write. Add it.`);
+  const [first] = readSettings(["keyPeppers"]).keyPeppers;
+  if (!first) throw new CommandFailed("PENNYBLACK_KEY_PEPPERS is empty.");
+  return first;
 }
 
 function openPaymentSources(pool: Pool, readSettings: ReadSettings): PaymentSource[] {

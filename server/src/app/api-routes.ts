@@ -26,6 +26,7 @@ import { usageRoutes } from "../usage/usage-routes.ts";
 import { alertRoutes } from "../wallet/routes/alert-routes.ts";
 import { endUserRoutes } from "../wallet/routes/end-user-routes.ts";
 import { walletRoutes } from "../wallet/routes/wallet-routes.ts";
+import type { DataKeys } from "../wallet/wallet.ts";
 import { deliveryRoutes } from "../webhooks/delivery-routes.ts";
 import { type WebhookRouteDependencies, webhookRoutes } from "../webhooks/webhook-routes.ts";
 import type { Connections } from "./connections.ts";
@@ -43,7 +44,7 @@ export interface ManagementDependencies
   extends KeyRouteDependencies,
     TopUpRouteDependencies,
     Omit<ReceiptRouteDependencies, "guard">,
-    Pick<WebhookRouteDependencies, "allowPrivate" | "limitDeliveries"> {
+    Pick<WebhookRouteDependencies, "secrets" | "allowPrivate" | "limitDeliveries"> {
   /** Receives the processor's webhooks; undefined when no webhook secret is configured. */
   webhookProcessor: PaymentProcessor | undefined;
   payments: Pool | undefined;
@@ -79,13 +80,14 @@ interface ManagementServices {
   connections: Pick<Connections, "tenantPool" | "paymentsPool" | "redis">;
   admission: Pick<Admission, "enter">;
   secrets: Secrets;
+  dataKeys: DataKeys;
 }
 
 /** Returns the dependencies of the management routes for the guard they are mounted behind. */
 export function createManagement(
   config: ServerConfig,
   log: Log,
-  { connections, admission, secrets }: ManagementServices,
+  { connections, admission, secrets, dataKeys }: ManagementServices,
 ): (guard: Guard) => ManagementDependencies {
   const { stripeSecretKey: secretKey, stripeWebhookSecrets: webhookSecrets, stripeUrl: url } = config;
   const { webhooksAllowPrivate: allowPrivate } = config;
@@ -104,12 +106,13 @@ export function createManagement(
     tenant: connections.tenantPool,
     payments: connections.paymentsPool,
     guard,
-    pepper: newestPepper(config),
+    pepper: writingPepper(config),
     sharedLimits: {
       live: { searchesPerSecond: config.walletRate, searchesInFlight: config.walletInFlight },
       test: { searchesPerSecond: config.walletTestRate, searchesInFlight: config.walletTestInFlight },
     },
     secrets,
+    dataKeys,
     allowPrivate,
     limitDeliveries,
     processor,
@@ -130,7 +133,7 @@ export function topUpPage({ topUpUrl, peopleDatabaseUrl, publicUrl }: ServerConf
   );
 }
 
-function newestPepper({ keyPeppers: [newest] }: ServerConfig): Pepper {
-  if (!newest) throw new Error("the configuration has no pepper, although it was validated");
-  return newest;
+function writingPepper({ keyPeppers: [first] }: ServerConfig): Pepper {
+  if (!first) throw new Error("the configuration has no pepper, although it was validated");
+  return first;
 }

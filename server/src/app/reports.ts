@@ -1,7 +1,8 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { ServerConfig } from "../config/config.ts";
+import { findUnlistedSecret } from "../db/find-unlisted-secret.ts";
 import { describeDatabaseFailure } from "../db/migrate.ts";
-import { startSecretReports } from "../db/report-secrets.ts";
+import { startServerReports } from "../db/report-server.ts";
 import { databaseNameOf, startTimelineSharing } from "../db/share-timeline.ts";
 import { startClockWatch } from "../db/watch-clock.ts";
 import { createReadiness } from "../http/readiness.ts";
@@ -13,13 +14,13 @@ import { createTally } from "../usage/usage.ts";
 import type { Ledger } from "../wallet/wallet.ts";
 import type { Connections } from "./connections.ts";
 
-/** Both reports carry the same id, by which pb.use_secret recognizes servers that count usage and report no secrets. */
+/** Both reports carry the same id, by which pb.mark_killed_servers recognizes servers that have written counts. */
 export function openReports(config: ServerConfig, connections: Connections, log: Log) {
   const processId = randomUUIDv7();
   const db = connections.ledgerPool;
   const tally = createTally({ db, log, writer: processId, servers: config.servers });
   const secrets = createSecrets(config.secrets);
-  const secretReports = startSecretReports({ db, secrets, processId });
+  const serverReports = startServerReports({ db, processId, secretIds: secrets.all.map(({ id }) => id) });
   const clock = startClockWatch({ db });
   const { fence, redis } = connections;
   const timelines = startTimelineSharing({ fence, db, redis, secrets, databaseUrl: config.ledgerDatabaseUrl });
@@ -31,22 +32,20 @@ export function openReports(config: ServerConfig, connections: Connections, log:
     checkDatabase: async (): Promise<string | undefined> => {
       try {
         const fault =
-          (await connections.check("starting")) ?? (await timelines.start()) ?? (await secretReports.report());
+          (await connections.check("starting")) ?? (await timelines.start()) ?? (await findUnlistedSecret(db, secrets));
         // A wrong clock does not prevent the start: operators see it in a server that runs and is not ready.
-        if (fault === undefined) await clock.measure();
+        if (fault === undefined) await Promise.all([clock.measure(), serverReports.report()]);
         return fault;
       } catch (error) {
         return describeDatabaseFailure("DATABASE_URL", error);
       }
     },
-    whyNotReady: createReadiness(
-      async () => (await connections.check("running")) ?? clock.lastFault() ?? secretReports.lastFault(),
-    ),
+    whyNotReady: createReadiness(async () => (await connections.check("running")) ?? clock.lastFault()),
     async close(): Promise<void> {
       clock.close();
       await timelines.close();
       await tally.close();
-      await secretReports.close();
+      await serverReports.close();
     },
   };
 }

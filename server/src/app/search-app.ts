@@ -1,7 +1,6 @@
 import type { ServerConfig } from "../config/config.ts";
 import type { Pool } from "../db/pool.ts";
 import { readCredential } from "../http/input/credentials.ts";
-import { unavailable } from "../http/unavailable.ts";
 import type { Keys, Principal } from "../keys/keys.ts";
 import type { Secrets } from "../lib/secrets.ts";
 import { version } from "../lib/version.ts";
@@ -14,6 +13,7 @@ import { parseTestQuery, queryTestUpstream, testQueryWords } from "../providers/
 import type { Ranking } from "../ranking/ranking.ts";
 import { cleanResults } from "../search/clean-results.ts";
 import { createFindHits } from "../search/find-hits.ts";
+import { makeClaim } from "../search/idempotency.ts";
 import { createSearchLimits } from "../search/limit-searches.ts";
 import type { SearchPayments } from "../search/pay-for-search.ts";
 import { recordCall } from "../search/record-call.ts";
@@ -26,14 +26,15 @@ import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { startTracing, type Tracing } from "../telemetry/tracing.ts";
 import type { Tally } from "../usage/usage.ts";
-import { createLedger, type Ledger, toStoredEndUser } from "../wallet/wallet.ts";
+import { createLedger, type DataKeys, type Ledger, toStoredEndUser } from "../wallet/wallet.ts";
 import { topUpPage } from "./api-routes.ts";
 import type { Connections } from "./connections.ts";
 
 interface SearchAppDependencies {
   config: ServerConfig;
   secrets: Secrets;
-  connections: Pick<Connections, "tenantPool" | "redis">;
+  dataKeys: DataKeys;
+  connections: Pick<Connections, "redis">;
   metrics: Metrics;
   keys: Keys;
   limits: { admission: Pick<Admission, "enter">; acquireSlot: AcquireSlot; unpaidLimit: UnpaidLimit };
@@ -44,7 +45,8 @@ interface SearchAppDependencies {
 }
 
 export function createSearchDependencies(dependencies: SearchAppDependencies): SearchDependencies {
-  const { config, secrets, connections, metrics, keys, limits, router, ranking, tally, payments } = dependencies;
+  const { config, secrets, dataKeys, connections, metrics, keys, limits, router, ranking, tally, payments } =
+    dependencies;
   const { admission, acquireSlot, unpaidLimit } = limits;
   const { redis } = connections;
   const limitTestEndUsers = createTestEndUserLimit({ redis, secrets, max: config.testEndUsersPerDay });
@@ -62,7 +64,7 @@ export function createSearchDependencies(dependencies: SearchAppDependencies): S
     }),
     queryLimits: (mode) => (mode === "test" ? [] : router.queryLimits()),
     async toStoredEndUser(caller, id) {
-      const stored = await toStoredEndUser({ tenant: connections.tenantPool, secrets }, caller, id).catch(unavailable);
+      const stored = await toStoredEndUser(dataKeys, caller, id);
       if (caller.mode === "test") await limitTestEndUsers(caller.walletId, stored);
       return stored;
     },
@@ -81,7 +83,7 @@ export function createSearchDependencies(dependencies: SearchAppDependencies): S
       return { ...ranked, results: ranked.results.map((result) => result.toPlain()) };
     },
     ...payments,
-    secrets,
+    makeClaim: async (caller, key, input) => makeClaim(await dataKeys.open(caller), caller.mode, key, input),
     topUpUrl: topUpPage(config),
     topUpApi:
       config.stripeSecretKey === undefined

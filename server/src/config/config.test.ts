@@ -221,18 +221,26 @@ test("an operator needs a unique name and a token of at least 32 characters", ()
   }
 });
 
-test("sorts peppers by descending version and rejects duplicates", () => {
+test("peppers keep their order, of which the first one writes, and duplicates are rejected", () => {
   const { keyPeppers } = readConfig(adapters, serverSettings, {
     ...minimal,
     PENNYBLACK_KEY_PEPPERS: `1:${secret}, 12:${secret},2:${secret}`,
   });
   assert.deepEqual(
     keyPeppers.map((pepper) => pepper.version),
-    [12, 2, 1],
+    [1, 12, 2],
   );
   for (const text of [`1:${secret},1:${secret}`, secret, `0:${secret}`, "1:", `1:${secret},`, "1:c2hvcnQ="]) {
     assert.equal(faultsOf({ ...minimal, PENNYBLACK_KEY_PEPPERS: text }).length, 1, text);
   }
+});
+
+test("secrets keep their order, of which the first one writes, and duplicates and versions are rejected", () => {
+  const read = (text: string) => readConfig(adapters, serverSettings, { ...minimal, PENNYBLACK_SECRET: text }).secrets;
+  const listed = [1, 2].map((byte) => Buffer.alloc(32, byte));
+  assert.deepEqual(read(listed.map((bytes) => bytes.toString("base64")).join(", ")), listed);
+  for (const text of [`${secret},${secret}`, `1:${secret}`, `${secret},`, ",", "c2hvcnQ="])
+    assert.equal(faultsOf({ ...minimal, PENNYBLACK_SECRET: text }).length, 1, text);
 });
 
 test("our own URLs are http or https without credentials, query or fragment, and lose a trailing slash", () => {

@@ -190,11 +190,10 @@ const settings = {
   /** The base URL for callers, also in the `type` of every problem. */
   publicUrl: { variable: "PENNYBLACK_PUBLIC_URL", read: withDefault("http://localhost:8080", httpUrl) },
   /**
-   * Encrypts stored answers and webhook secrets, and hashes Idempotency-Keys. "<base64>" or "1:<base64>,2:<base64>": all
-   * listed versions are read, and `npm run admin -- secret use` selects the one that is written.
+   * Encrypts data keys and webhook secrets. "<base64>" or "<base64>,<base64>": the first writes, all are read.
    */
   secrets: { variable: "PENNYBLACK_SECRET", read: required(secrets) },
-  /** "1:<base64>,2:<base64>": new keys use the highest version. Keys of other versions stay valid while it is listed. */
+  /** "2:<base64>,1:<base64>": new keys use the first one. Keys of another version stay valid while it is listed. */
   keyPeppers: { variable: "PENNYBLACK_KEY_PEPPERS", read: required(peppers) },
   /**
    * Ed25519 seeds, "<base64>,<base64>": the first signs receipts and roots, all are published in /.well-known/jwks.json.

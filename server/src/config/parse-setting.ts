@@ -2,7 +2,6 @@ import { isIP } from "node:net";
 import type { Operator } from "../http/operator-auth.ts";
 import type { Pepper } from "../keys/keys.ts";
 import { type Micros, parseUsd } from "../lib/money.ts";
-import type { SecretBytes } from "../lib/secrets.ts";
 import { spreadHosts } from "../lib/spread-hosts.ts";
 
 // Parsers of settings. A fault states the rule, never the value, which may be a secret.
@@ -141,7 +140,9 @@ export function topUpMax(text: string | undefined, environment: NodeJS.ProcessEn
 
 function secretBytes(text: string): Buffer {
   const bytes = Buffer.from(text, "base64");
-  if (bytes.length < 32) throw new Fault("must be at least 32 random bytes in base64 (openssl rand -base64 32)");
+  // Not 1:<base64>: that would decode to another secret.
+  if (bytes.length < 32 || text.includes(":"))
+    throw new Fault("must be at least 32 random bytes in base64 (openssl rand -base64 32)");
   return bytes;
 }
 
@@ -155,7 +156,7 @@ export function signingSeeds(text: string): Buffer[] {
   return seeds;
 }
 
-/** Highest version first. */
+/** The first one writes. */
 export function peppers(text: string): Pepper[] {
   const list = text.split(",").map((part) => {
     const match = /^\s*([1-9]\d{0,3}):(.+)$/.exec(part);
@@ -163,14 +164,13 @@ export function peppers(text: string): Pepper[] {
     return { version: Number(match[1]), bytes: secretBytes(match[2] ?? "") };
   });
   if (new Set(list.map((pepper) => pepper.version)).size < list.length) throw new Fault("names a version twice");
-  return list.toSorted((a, b) => b.version - a.version);
+  return list;
 }
 
-/** Lowest version first. A value without a version is version 1. */
-export function secrets(text: string): SecretBytes[] {
-  if (!text.includes(":")) return [{ version: 1, bytes: secretBytes(text) }];
-  const list = peppers(text).toReversed();
-  if (list.some(({ version }) => version > 255)) throw new Fault("must have versions from 1 to 255");
+/** The first one writes. */
+export function secrets(text: string): Buffer[] {
+  const list = text.split(",").map((part) => secretBytes(part.trim()));
+  if (new Set(list.map((bytes) => bytes.toString("hex"))).size < list.length) throw new Fault("names a secret twice");
   return list;
 }
 

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { newAccount } from "../accounts/accounts.ts";
+import { hashTrialAddress, newAccount } from "../accounts/accounts.ts";
 import { jsonReader } from "../http/input/read-json.ts";
 import { textPatterns } from "../http/input/text-patterns.ts";
 import type { Route } from "../http/route.ts";
@@ -35,7 +35,9 @@ async function createAccount(call: ConsoleCall): Promise<unknown> {
   if (token === undefined || !session) throw new Problem("session_required");
   if (!dependencies.isSignUpOpen) throw new Problem("sign_up_closed");
   const body = await readBody(request.raw);
-  const { values } = newAccount(session.person.email, dependencies.secrets);
+  const { people, secrets } = dependencies;
+  const address = await hashTrialAddress(people, secrets, session.person.email).catch(unavailable);
+  const { values } = newAccount(address);
   const { rows } = await dependencies.people
     .query<{ outcome: "done" | "session_required" | "too_many" }>(
       "select pb.open_own_account($1, $2, $3, $4, $5, $6) as outcome",

@@ -153,7 +153,7 @@ export function discoverProvider({
 
 function unsealPending(secrets: Secrets, sealed: string): PendingSignIn {
   try {
-    const pending = JSON.parse(unseal(secrets, purpose, Buffer.from(sealed, "base64url")).text) as PendingSignIn;
+    const pending = JSON.parse(unseal(secrets, purpose, Buffer.from(sealed, "base64url"))) as PendingSignIn;
     if (pending.startedMs > Date.now() - oidcSeconds * 1_000) return pending;
   } catch (error) {
     throw new OidcError("failed", error);

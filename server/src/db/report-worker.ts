@@ -12,20 +12,29 @@ export interface WorkerReports {
 export interface WorkerReportOptions {
   db: Queryable;
   processId: string;
+  /** Of the secrets that this process lists. */
+  secretIds: readonly string[];
   /** How long ago each task may have succeeded, in seconds. */
   maxAges: Readonly<Record<string, number>>;
   intervalMs?: number;
 }
 
 /** The worker must be running: the first report is sent immediately. */
-export function startWorkerReports({ db, processId, maxAges, ...options }: WorkerReportOptions): WorkerReports {
+export function startWorkerReports({
+  db,
+  processId,
+  secretIds,
+  maxAges,
+  ...options
+}: WorkerReportOptions): WorkerReports {
   const succeeded = new Set<string>();
   let sending: Promise<void> | undefined;
 
   async function send(hasStopped: boolean): Promise<void> {
     const tasks = [...succeeded];
-    await db.query("select pb.report_worker($1, $2, $3, $4, $5)", [
+    await db.query("select pb.report_worker($1, $2, $3, $4, $5, $6)", [
       processId,
+      secretIds,
       Object.keys(maxAges),
       Object.values(maxAges),
       tasks,

@@ -15,13 +15,13 @@ import { createRoles, findRoleFault, roleLimits, roles, servingRoles, withRole }
 
 const ledgerMayCall = words(
   "capture changed_keys find_principals hold read_schema_version record_key_uses",
-  "release report_secrets write_requests write_tally",
+  "release report_server secrets_in_use write_requests write_tally",
 );
 /** These take the wallet from pb.own_wallet(). */
 const tenantMayCall = words(
   "begin_top_up delete_auto_top_up record_checkout record_customer set_auto_top_up",
   "change_own_key change_webhook create_own_key create_webhook delete_webhook label_own_account own_search_ids own_wallet",
-  "replay_delivery create_end_user_key own_end_user_usage own_proof own_top_up_entry own_version set_end_user_ids",
+  "replay_delivery own_data_key own_end_user_usage own_proof own_top_up_entry own_version set_end_user_ids",
   "revoke_own_key rotate_own_key rotate_webhook_secret are_requests_complete requests_listed_since searches_listed_since set_alerts test_webhook usage_as_of utc_day utc_month",
 );
 const usage = ["wallet_id", "key_id", "mode", "category", "outcome", "was_held", "searches", "charged_micros"];
@@ -58,7 +58,7 @@ const tenantMayRead: Record<string, string[]> = {
       " ",
     ),
   usage_end_users: words("wallet_id day mode end_user searches charged_micros"),
-  end_user_settings: words("wallet_id sealed_key stores_plain_ids"),
+  end_user_settings: words("wallet_id stores_plain_ids"),
   searches: words(
     "id wallet_id key_id mode state price_micros held_at settled_at window_ids category outcome end_user auth_ms hold_ms upstream_ms rank_ms",
   ),
@@ -86,7 +86,7 @@ const operatorMayCall = words(
 /** Each identifies a session by its digest; begin_session takes the address that a provider has verified. */
 const peopleMayCall = words(
   "request_sign_in create_sign_in_token redeem_sign_in begin_session join_account end_session end_all_sessions read_session authorize_session",
-  "open_own_account read_team invite_to_team revoke_invitation change_team read_own_invitation accept_own_invitation",
+  "installation_data_key open_own_account read_team invite_to_team revoke_invitation change_team read_own_invitation accept_own_invitation",
   "begin_oidc_session connect_app forget_app read_apps set_app_wallet",
 );
 /** Reads what reconciliation compares, and writes only through these. */
@@ -96,7 +96,7 @@ const workerMayCall = words(
   "claim_alert_emails finish_alert_email claim_sign_in_emails finish_sign_in_email",
   "delete_expired_answers delete_ended_windows delete_old_end_users delete_old_events delete_expired_sign_ins",
   "prunable_partitions find_test_wallet delete_test_searches save_reconciliation",
-  "prepare_hour close_hour sign_hour sign_day report_secrets report_worker",
+  "prepare_hour close_hour sign_hour sign_day secrets_in_use report_worker",
   "trial_balance retained_since price_micros utc_day utc_month uuid_floor",
 );
 const workerMayRead: Record<string, string[]> = {
@@ -134,9 +134,8 @@ const operatorMayRead: Record<string, string[]> = {
   changes: words(
     "id number at actor operator actor_id act subject account_id wallet_id reason outcome before after visibility",
   ),
-  secret_state: ["writing_version", "changed_at", "changed_by"],
-  secret_reports: ["process_id", "versions", "seen_at", "has_stopped"],
-  idempotency: ["secret_version", "claimed_at"],
+  data_keys: ["secret_id"],
+  process_reports: ["process_id", "kind", "secret_ids", "seen_at"],
 };
 const operatorMayReadWhole = words(
   "abandoned_calls accounts audit_log cell cell_transfers members people reconciliations",
@@ -159,7 +158,7 @@ before(async () => {
     await holdBatch(database.ledger, items);
     await captureBatch(database.ledger, items);
     await seedKeyLimits(database.owner, seed.walletId, { day: 1n });
-    await database.owner.query("insert into pb.end_user_settings values ($1, '')", [seed.walletId]);
+    await database.owner.query("insert into pb.end_user_settings values ($1, true)", [seed.walletId]);
     await seedWebhooks(seed.walletId);
     await seedRefusal(seed);
     walletIds.push(seed.walletId);

@@ -25,7 +25,7 @@ export function sealEmail(secrets: Secrets, contents: Contents): SealedEmail {
   return { id, sealed: seal(secrets, purposeOf(id), JSON.stringify(contents)) };
 }
 
-/** Seals queued emails under the writing version. */
+/** Seals queued emails under the first secret. */
 export function resealEmails(db: Queryable, secrets: Secrets): Promise<Resealed> {
   return resealColumn(db, secrets, { table: "pb.pending_emails", column: "sealed", purposeOf });
 }
@@ -58,7 +58,7 @@ export async function sendSignInEmails(dependencies: SignInEmailDependencies, li
   const { rows } = await pool.query<DueEmail>("select * from pb.claim_sign_in_emails($1)", [limit]);
   for (const email of rows) {
     try {
-      const contents = JSON.parse(unseal(secrets, purposeOf(email.id), email.sealed).text) as Contents;
+      const contents = JSON.parse(unseal(secrets, purposeOf(email.id), email.sealed)) as Contents;
       await mailer.send({
         id: email.id,
         to: email.email,

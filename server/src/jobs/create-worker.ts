@@ -3,11 +3,11 @@ import type { FastifyInstance } from "fastify";
 import type { WorkerConfig } from "../config/config.ts";
 import { readArchiver } from "../db/archiver.ts";
 import { readHosts } from "../db/find-primary.ts";
+import { findUnlistedSecret } from "../db/find-unlisted-secret.ts";
 import { describeDatabaseFailure, findSchemaFault } from "../db/migrate.ts";
 import { partitionDaysAhead } from "../db/partitions.ts";
 import { waitForConnection } from "../db/pool.ts";
 import { readReplicas } from "../db/replicas.ts";
-import { startSecretReports } from "../db/report-secrets.ts";
 import { startWorkerReports } from "../db/report-worker.ts";
 import { startClockWatch } from "../db/watch-clock.ts";
 import { createEmailSender } from "../email/email.ts";
@@ -56,13 +56,10 @@ export function createWorker(config: WorkerConfig, log: Log): Worker {
   const { pool } = pools;
   const secrets = createSecrets(config.secrets);
   const processId = randomUUIDv7();
-  const secretReports = startSecretReports({ db: pool, secrets, processId });
   // Job times are computed from this machine's clock and shared with all workers. A worker whose clock is hours ahead would
   // delay every job by hours, so it must not run.
   const clock = startClockWatch({ db: pool });
-  const findFault = createReadiness(
-    async () => (await findSchemaFault(pool, "running")) ?? clock.lastFault() ?? secretReports.lastFault(),
-  );
+  const findFault = createReadiness(async () => (await findSchemaFault(pool, "running")) ?? clock.lastFault());
   let state: "starting" | "running" | "stopping" = "starting";
   const whyNotReady = async (): Promise<string | undefined> => (state === "running" ? await findFault() : state);
   const ops = createOpsServer({ log, renderMetrics: metrics.render, whyNotReady });
@@ -89,7 +86,7 @@ export function createWorker(config: WorkerConfig, log: Log): Worker {
           (await findSchemaFault(pool, "starting")) ??
           (await pools.findRoleFaults()) ??
           (await clock.measure()) ??
-          (await secretReports.report())
+          (await findUnlistedSecret(pool, secrets))
         );
       } catch (error) {
         return describeDatabaseFailure("PENNYBLACK_WORKER_DATABASE_URL", error);
@@ -98,7 +95,7 @@ export function createWorker(config: WorkerConfig, log: Log): Worker {
     async start() {
       if (config.webhooksAllowPrivate)
         log.warn("webhooks to private addresses allowed (PENNYBLACK_WEBHOOKS_ALLOW_PRIVATE), do not use in production");
-      const own = startWorkerReports({ db: pool, processId, maxAges });
+      const own = startWorkerReports({ db: pool, processId, secretIds: secrets.all.map(({ id }) => id), maxAges });
       reports = own;
       const onTask = (task: string, isOk: boolean): void => {
         metrics.recordTask(task, isOk);
@@ -116,7 +113,6 @@ export function createWorker(config: WorkerConfig, log: Log): Worker {
       metrics.close();
       clock.close();
       await reports?.close();
-      await secretReports.close();
       await pools.close();
       await ops.close();
     },

@@ -6,7 +6,6 @@ import { type Queryable, withTimeout } from "../db/pool.ts";
 import type { Compat } from "../dialects/dialects.ts";
 import type { KeyGuessLimiter } from "../limits/key-guessing.ts";
 import { Problem, type ProblemOptions } from "../problems/problems.ts";
-import type { EndUserSettings } from "../wallet/wallet.ts";
 import { type CompatBody, toCompat } from "./compat.ts";
 import { describeInvalidKey } from "./describe-invalid-key.ts";
 import { type CachedKey, createKeyCache } from "./key-cache.ts";
@@ -29,8 +28,10 @@ export interface Principal {
   searchesInFlight: number;
   /** For the compatibility endpoints. Undefined if the key has no such settings. */
   compat?: Compat;
-  /** How the wallet stores the ids of end users. Undefined for a key chosen in the console. */
-  endUsers?: EndUserSettings;
+  /** Of the wallet. Undefined if it had none at the look-up, and for a key chosen in the console. */
+  sealedDataKey?: Buffer | undefined;
+  /** Whether the wallet stores the ids of end users as they are sent. Undefined for a key chosen in the console. */
+  storesPlainEndUsers?: boolean;
 }
 
 export interface Keys {
@@ -234,7 +235,7 @@ interface KeyRow {
   is_suspended: boolean;
   has_expiry: boolean;
   compat: CompatBody | null;
-  end_user_key: Buffer | null;
+  data_key: Buffer | null;
   stores_plain_end_users: boolean;
 }
 
@@ -267,7 +268,8 @@ function toFoundKey(row: KeyRow): FoundKey {
     refusal: refusalOf(row),
     hasExpiry: row.has_expiry,
     ...(row.compat && { compat: toCompat(row.compat) }),
-    endUsers: { sealedKey: row.end_user_key ?? undefined, storesPlainIds: row.stores_plain_end_users },
+    sealedDataKey: row.data_key ?? undefined,
+    storesPlainEndUsers: row.stores_plain_end_users,
   };
 }
 

@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, createHmac, type KeyObject, randomBytes } from "node:crypto";
-import type { Secret, Secrets } from "./secrets.ts";
+import { type Secret, type Secrets, secretIdBytes } from "./secrets.ts";
 
 // Encrypts text that only this service reads back. The key is derived from our secret and a purpose such as
 // "webhook secret\0<id>", so that text sealed for one purpose cannot be unsealed for another.
 //
-//   version of the secret (1 byte), nonce (12), tag (16), ciphertext
+//   id of the secret (8 bytes), nonce (12), tag (16), ciphertext
 
 const nonceBytes = 12;
 const tagBytes = 16;
@@ -13,29 +13,27 @@ export function seal({ writer }: Pick<Secrets, "writer">, purpose: string, text:
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv("aes-256-gcm", keyFor(writer.key, purpose), nonce);
   const sealed = [cipher.update(text, "utf8"), cipher.final()];
-  return Buffer.concat([Buffer.of(writer.version), nonce, cipher.getAuthTag(), ...sealed]);
-}
-
-export interface Unsealed {
-  text: string;
-  /** The version of the secret that sealed it. */
-  version: number;
+  return Buffer.concat([Buffer.from(writer.id, "hex"), nonce, cipher.getAuthTag(), ...sealed]);
 }
 
 export class CannotUnseal extends Error {}
 
 /** Throws CannotUnseal if the purpose differs, the secret is not listed, or the bytes were changed. */
-export function unseal(secrets: Pick<Secrets, "all">, purpose: string, sealed: Buffer): Unsealed {
-  const secret = secrets.all.find(({ version }) => version === sealed[0]);
-  const text = secret && tryUnseal(secret, purpose, sealed.subarray(1));
-  if (secret && text !== undefined) return { text, version: secret.version };
-  throw new CannotUnseal("no listed version of PENNYBLACK_SECRET opens this value");
+export function unseal(secrets: Pick<Secrets, "all">, purpose: string, sealed: Buffer): string {
+  const secret = secrets.all.find(({ id }) => id === secretIdOf(sealed));
+  const text = secret && tryUnseal(secret, purpose, sealed.subarray(secretIdBytes));
+  if (text === undefined) throw new CannotUnseal("no secret in PENNYBLACK_SECRET opens this value");
+  return text;
 }
 
-/** Seals a value again under the writing version. Undefined if it is sealed under that one already. */
+/** Seals a value again under the first secret. Undefined if it is sealed under that one already. */
 export function reseal(secrets: Secrets, purpose: string, sealed: Buffer): Buffer | undefined {
-  const { text, version } = unseal(secrets, purpose, sealed);
-  return version === secrets.writer.version ? undefined : seal(secrets, purpose, text);
+  const text = unseal(secrets, purpose, sealed);
+  return secretIdOf(sealed) === secrets.writer.id ? undefined : seal(secrets, purpose, text);
+}
+
+function secretIdOf(sealed: Buffer): string {
+  return sealed.toString("hex", 0, secretIdBytes);
 }
 
 function tryUnseal({ key }: Secret, purpose: string, sealed: Buffer): string | undefined {

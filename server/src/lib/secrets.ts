@@ -1,63 +1,40 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 
-// The versions of PENNYBLACK_SECRET. Values are written under one version, which the database names for all servers, and
-// read under every version that is listed. docs/decisions/0014-versioned-secrets.md gives the reasons.
-
-export interface SecretBytes {
-  /** From 1 to 255, because a sealed value carries it in one byte. */
-  version: number;
-  bytes: Buffer;
-}
+// PENNYBLACK_SECRET lists secrets: the first writes, all are read. Claims, answers and hashes are derived from data keys, which
+// are sealed under a secret and survive its rotation: docs/decisions/0030-data-keys.md.
 
 export interface Secret {
-  version: number;
+  /** Names the secret without revealing it: 16 hexadecimal digits. */
+  id: string;
   key: KeyObject;
 }
 
 export interface Secrets {
-  /** The version under which new values are written. */
+  /** Seals new values. */
   readonly writer: Secret;
-  /** All listed versions, the writing one first. */
+  /** All listed secrets, the writer first. */
   readonly all: readonly Secret[];
 }
 
-export interface SwitchableSecrets extends Secrets {
-  /** Makes a listed version the writing one. Returns false if it is not listed. */
-  use(version: number): boolean;
+export function createSecrets(listed: readonly Buffer[]): Secrets {
+  const all = listed.map((bytes) => {
+    const key = createSecretKey(bytes);
+    return { id: hmacOf({ key }, "secret id", "").toString("hex", 0, secretIdBytes), key };
+  });
+  const [writer] = all;
+  if (!writer) throw new Error("there is no secret, although the configuration was validated");
+  return { writer, all };
 }
 
-/** The first version writes until another one is used. */
-export function createSecrets(listed: readonly SecretBytes[]): SwitchableSecrets {
-  let all = listed.map(({ version, bytes }) => ({ version, key: createSecretKey(bytes) }));
-  return {
-    get writer() {
-      const [first] = all;
-      if (!first) throw new Error("there is no secret, although the configuration was validated");
-      return first;
-    },
-    get all() {
-      return all;
-    },
-    use(version) {
-      const writer = all.find((secret) => secret.version === version);
-      if (writer && writer !== all[0]) all = [writer, ...all.filter((secret) => secret !== writer)];
-      return writer !== undefined;
-    },
-  };
-}
+export const secretIdBytes = 8;
 
-/** The result of converting stored values to the writing version. */
+/** The result of sealing stored values again under the first secret. */
 export interface Resealed {
   resealed: number;
-  /** Already under the writing version. */
+  /** Already under the first secret. */
   current: number;
-  /** Under a version that is not listed, or not convertible. */
+  /** Under a secret that is not listed. */
   failed: number;
-}
-
-/** Identifies the bytes of a secret without revealing them, so that two servers can compare theirs. */
-export function checkValueOf({ key }: Secret): Buffer {
-  return hmacOf({ key }, "check value", "");
 }
 
 export function hmacOf({ key }: Pick<Secret, "key">, purpose: string, text: string): Buffer {

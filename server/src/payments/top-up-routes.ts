@@ -11,14 +11,14 @@ import { managementProblems, nextCursor, pageParameters, type Route } from "../h
 import { unavailable } from "../http/unavailable.ts";
 import type { Guard } from "../keys/keys.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
-import { hmacOf, type Secret, type Secrets } from "../lib/secrets.ts";
+import { hmacOf } from "../lib/secrets.ts";
 import { Problem } from "../problems/problems.ts";
 import {
   beginTopUp,
+  type DataKeys,
   readTopUps,
   recordCheckout,
   recordCustomer,
-  type TopUpClaim,
   type TopUpView,
 } from "../wallet/wallet.ts";
 import type { PaymentProcessor } from "./payments.ts";
@@ -29,8 +29,7 @@ export interface TopUpRouteDependencies {
   guard: Guard;
   /** Undefined if payments are not configured. */
   processor: PaymentProcessor | undefined;
-  /** Keys of the HMAC under which Idempotency-Keys are stored. */
-  secrets: Secrets;
+  dataKeys: DataKeys;
   minAmount: Micros;
   maxAmount: Micros;
   /** Default page to return to after the checkout. */
@@ -116,7 +115,8 @@ function openRoute(dependencies: TopUpRouteDependencies): Route {
       ...managementProblems,
     ],
     async handle(request, reply) {
-      const { walletId } = await dependencies.guard(request, reply, "wallet:write");
+      const caller = await dependencies.guard(request, reply, "wallet:write");
+      const { walletId } = caller;
       if (!dependencies.processor) throw new Problem("payments_not_configured");
       const key = readIdempotencyKey(request.raw.headers["idempotency-key"] as string | undefined);
       if (key === undefined) throw invalidHeader("Idempotency-Key", "is required, so that a retry does not pay twice");
@@ -127,15 +127,15 @@ function openRoute(dependencies: TopUpRouteDependencies): Route {
       checkPage(body.cancel_url, "cancel_url", faults);
       if (faults.length > 0) throw invalidInput(faults);
       const { success_url: successUrl = dependencies.returnUrl, cancel_url: cancelUrl = dependencies.returnUrl } = body;
-      const claim = (secret: Secret): TopUpClaim => ({
-        keyHmac: hmacOf(secret, "top-up key", `${walletId}/${key}`),
-        fingerprint: hmacOf(secret, "top-up", JSON.stringify([String(amount), successUrl, cancelUrl])),
-      });
-      const { writer, all } = dependencies.secrets;
-      const others = all.filter((secret) => secret !== writer).map(claim);
-      const started = await beginTopUp(dependencies.tenant, walletId, { amount, ...claim(writer), others }).catch(
-        unavailable,
+      const { topUp: hmacKey } = await dependencies.dataKeys.open(caller);
+      const keyHmac = hmacOf({ key: hmacKey }, "key", key);
+      const fingerprint = hmacOf(
+        { key: hmacKey },
+        "body",
+        JSON.stringify([key, String(amount), successUrl, cancelUrl]),
       );
+      const claim = { amount, keyHmac, fingerprint };
+      const started = await beginTopUp(dependencies.tenant, walletId, claim).catch(unavailable);
       if (!started.isSame) throw new Problem("idempotency_key_reused", { detail: reusedDetail });
       if (started.checkoutUrl === null) {
         const topUp = { ...started, amount, successUrl, cancelUrl };

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { NoResponse } from "../http/no-response.ts";
 import type { Principal } from "../keys/keys.ts";
+import { openDataKey, sealNewDataKey } from "../lib/data-key.ts";
 import { createSecrets } from "../lib/secrets.ts";
 import { Problem } from "../problems/problems.ts";
 import type { HoldOutcome } from "../wallet/wallet.ts";
@@ -21,7 +22,8 @@ const caller: Principal = {
   searchesPerSecond: 1,
   searchesInFlight: 1,
 };
-const secrets = createSecrets([{ version: 1, bytes: Buffer.alloc(32, 7) }]);
+const secrets = createSecrets([Buffer.alloc(32, 7)]);
+const dataKey = openDataKey(secrets, "wallet", sealNewDataKey(secrets, "wallet"));
 const hit = { title: "A title", url: "https://example.org/", snippet: "Some text" };
 const stepsToHold = ["authenticate", "acquireSlot", "setHeaders", "readInput", "startCalls", "hold"];
 const allSteps = [...stepsToHold, "findHits", "rank", "setHeaders", "capture", "endCalls paid", "releaseSlot"];
@@ -65,7 +67,7 @@ function runSearch(
     hold: recorded("hold", async () => ({ outcome: "held", balance: 50_000n })),
     capture: recorded("capture", async () => ({ state: "captured", balance: 40_000n })),
     release: recorded("release", async () => undefined),
-    secrets,
+    makeClaim: async ({ mode }, key, input) => makeClaim(dataKey, mode, key, input),
     topUpUrl: "https://pay.test/",
   };
   const facts: SearchFacts = { kind: "refusal" };
@@ -193,7 +195,7 @@ test("does not release if the search is rejected before or by the hold", async (
 });
 
 test("a request is a refusal until its price is held, and knows its caller, run and end user as far as it was read", async () => {
-  const claim = makeClaim(secrets, caller, "once", { query: "cats", n: 10 });
+  const claim = makeClaim(dataKey, caller.mode, "once", { query: "cats", n: 10 });
   const replayed = { outcome: "replayed", balance: 0n, answer: claim.seal(Buffer.from("{}")) } as const;
   const revoked: SearchDependencies["authenticate"] = async ({ facts }) => {
     facts.caller = caller;
@@ -239,7 +241,7 @@ test("releases the slot whatever happens", async () => {
 
 test("a replay queries no upstream, captures nothing and is free", async () => {
   const body = Buffer.from('{"query":"cats","n":0,"results":[]}');
-  const claim = makeClaim(secrets, caller, "once", { query: "cats", n: 10 });
+  const claim = makeClaim(dataKey, caller.mode, "once", { query: "cats", n: 10 });
   const hold = async (): Promise<HoldOutcome> => ({ outcome: "replayed", balance: 3n, answer: claim.seal(body) });
   const { calls, answer } = runSearch({ hold }, { "idempotency-key": "once" });
   const replayed = await answer;
@@ -256,7 +258,7 @@ test("the stored answer decrypts to the bytes of the response", async () => {
   };
   const { answer } = runSearch({ capture }, { "idempotency-key": "once" });
   const { body } = await answer;
-  const claim = makeClaim(secrets, caller, "once", { query: "cats", n: 10 });
+  const claim = makeClaim(dataKey, caller.mode, "once", { query: "cats", n: 10 });
   assert.deepEqual(claim.open(stored ?? Buffer.alloc(0)), body);
   await runSearch({ capture }).answer;
   assert.equal(stored, undefined, "an answer without an Idempotency-Key must not be stored");

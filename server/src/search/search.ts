@@ -1,7 +1,6 @@
 import { readIdempotencyKey } from "../http/input/idempotency-key.ts";
 import type { Principal } from "../keys/keys.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
-import type { Secrets } from "../lib/secrets.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Hit, QueryLimit } from "../providers/provider.ts";
 import type { Ranked } from "../ranking/ranking.ts";
@@ -10,7 +9,7 @@ import { formatBudgetHeaders } from "./budget-headers.ts";
 import type { SearchResult } from "./clean-results.ts";
 import type { FindHits } from "./find-hits.ts";
 import { holdOutcomeToProblem, type TopUpApi } from "./hold-problem.ts";
-import { type Claim, makeClaim } from "./idempotency.ts";
+import type { Claim } from "./idempotency.ts";
 import type { SearchSlot } from "./limit-searches.ts";
 import { outcomeOf } from "./outcome-of.ts";
 import { parseSearch, type SearchInput } from "./parse-search.ts";
@@ -55,7 +54,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     const idempotencyKey = readIdempotencyKey(headers["idempotency-key"]);
     const wait = readWait(headers.prefer);
     if (wait !== undefined) request.setHeaders({ "preference-applied": `wait=${wait}` });
-    const claim = idempotencyKey ? makeClaim(dependencies.secrets, caller, idempotencyKey, input) : undefined;
+    const claim = idempotencyKey ? await dependencies.makeClaim(caller, idempotencyKey, input) : undefined;
     const endUser = endUserId === undefined ? undefined : await dependencies.toStoredEndUser(caller, endUserId);
     facts.endUser = endUser;
     // Only test keys: their invalid requests have a limit of their own.
@@ -197,7 +196,7 @@ export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
   rank(hits: readonly Hit[], input: SearchInput & { hasRegistries: boolean }): Ranked<SearchResult>;
   /** Never rejects: a hold that cannot be released expires. */
   release(request: ReleaseRequest, mode: Principal["mode"]): Promise<void>;
-  secrets: Secrets;
+  makeClaim(caller: Principal, idempotencyKey: string, input: SearchInput): Promise<Claim>;
   topUpUrl: string;
   /** Undefined if payments are not configured. */
   topUpApi?: TopUpApi | undefined;

@@ -30,6 +30,12 @@ export const metricTable = {
     help: "Requests rejected with 429, or with 503 `overloaded`, by the limit that they exceeded.",
     labels: { limit: limitNames },
   },
+  pennyblack_data_keys_not_opened: {
+    kind: "counter",
+    of: "server",
+    unit: "requests",
+    help: "Requests rejected with 503 because no secret in `PENNYBLACK_SECRET` opens the data key of the wallet.",
+  },
   pennyblack_searches_in_flight: {
     kind: "gauge",
     of: "server",

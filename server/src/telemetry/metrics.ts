@@ -18,6 +18,8 @@ export interface Metrics extends UpstreamMetrics, ProcessMetrics {
   countBatch: (kind: string, size: number) => void;
   timeLedger: (kind: string, seconds: number) => void;
   watchWaiting: (read: () => { holds: number; settlements: number }) => void;
+  /** A request that failed because no listed secret opens the data key of its wallet. */
+  countUnopenedDataKey: () => void;
   /** Zero after a successful reload. */
   setReloadFaults: (faults: number) => void;
   /** In the Prometheus text format. */
@@ -47,6 +49,7 @@ export function createMetrics(): Metrics {
   const ledgerSeconds = meter.histogram("pennyblack_ledger_duration_seconds");
   const batches = meter.histogram("pennyblack_ledger_batch_size");
   const waiting = meter.observableGauge("pennyblack_ledger_waiting");
+  const unopened = meter.counter("pennyblack_data_keys_not_opened");
   const reloadFaults = meter.gauge("pennyblack_reload_faults");
 
   // Prometheus detects an increase only from a value it has already scraped, so every counter starts at zero. Otherwise the
@@ -56,7 +59,7 @@ export function createMetrics(): Metrics {
       requests.add(0, { kind, outcome, mode: "live", fault: faultOf(outcome) });
   for (const reason of metricTable.pennyblack_lost_captures.labels.reason) lost.add(0, { reason });
   for (const limit of limitNames) rejected.add(0, { limit });
-  for (const money of [captured, released]) money.add(0);
+  for (const counter of [captured, released, unopened]) counter.add(0);
   reloadFaults.record(0);
 
   let searchesInFlight = 0;
@@ -72,6 +75,7 @@ export function createMetrics(): Metrics {
       seconds.record(request.seconds);
       if (mode === "live" && fault !== "caller") ownSeconds.record(request.ownSeconds);
     },
+    countUnopenedDataKey: () => unopened.add(1),
     countRejected: (limit) => rejected.add(1, { limit }),
     trackInFlight() {
       searchesInFlight += 1;

@@ -196,10 +196,11 @@ function listSearches(dependencies: UsageRouteDependencies): Route {
     answer: searchesSchema,
     problems: ["invalid_request", ...managementProblems],
     handle: async (request, reply) => {
-      const { walletId } = await guard(request, reply, "wallet:read");
+      const caller = await guard(request, reply, "wallet:read");
+      const { walletId } = caller;
       const { endUser, ...query } = readSearchesQuery(request.query);
       const endUsers =
-        endUser === undefined ? undefined : await findStoredEndUser(dependencies, walletId, endUser).catch(unavailable);
+        endUser === undefined ? undefined : await findStoredEndUser(dependencies.dataKeys, caller, endUser);
       const { items, since, unlisted, next } = await readList(tenant, walletId, { ...query, endUsers }).catch(
         unavailable,
       );

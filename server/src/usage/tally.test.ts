@@ -168,9 +168,9 @@ test("hours are incomplete in which a server counted too many different refusals
   assert.equal(await isComplete("2026-01-31T11:00Z", "2026-01-31T12:00Z"), true);
 
   const killed = randomUUIDv7();
-  const report = "insert into pb.secret_reports values ($1, '{}', '{}', $2, $3)";
-  await db.owner.query(report, [killed, "2026-01-31T15:59:55Z", false]);
-  await db.owner.query(report, [randomUUIDv7(), "2026-01-31T18:00:00Z", false]);
+  const report = "insert into pb.process_reports values ($1, 'server', '{}', $2, $2)";
+  await db.owner.query(report, [killed, "2026-01-31T15:59:55Z"]);
+  await db.owner.query(report, [randomUUIDv7(), "2026-01-31T18:00:00Z"]);
   await db.owner.query("insert into pb.tally_writers values ($1, 0, now())", [killed]);
   await rollUpUsage(db.owner, new AbortController().signal);
   for (const [hour, expected] of [

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import type { Pool } from "../db/pool.ts";
 import { didYouMean, invalidParameter, listWords } from "../http/input/faults.ts";
 import { paginate } from "../http/input/paginate.ts";
 import {
@@ -16,11 +17,13 @@ import type { Guard } from "../keys/keys.ts";
 import { isEndUser } from "../lib/end-user-id.ts";
 import { formatUsd } from "../lib/money.ts";
 import { suggest } from "../lib/suggest.ts";
-import { type EndUserDependencies, findStoredEndUser } from "../wallet/wallet.ts";
+import { type DataKeys, findStoredEndUser } from "../wallet/wallet.ts";
 import { readEndUserParameter } from "./end-user-parameter.ts";
 import { positionOf, readUsage, type UsageGroup, type UsageLine, type UsageQuery, usageGroups } from "./read-usage.ts";
 
-export interface UsageRouteDependencies extends EndUserDependencies {
+export interface UsageRouteDependencies {
+  tenant: Pool;
+  dataKeys: DataKeys;
   guard: Guard;
 }
 
@@ -122,12 +125,11 @@ export function usageRoutes(dependencies: UsageRouteDependencies): Route[] {
       answer: usageSchema,
       problems: ["invalid_request", ...managementProblems],
       handle: async (request, reply) => {
-        const { walletId } = await dependencies.guard(request, reply, "wallet:read");
+        const caller = await dependencies.guard(request, reply, "wallet:read");
+        const { walletId } = caller;
         const { endUser, ...query } = readUsageQuery(request.query, Date.now());
         const endUsers =
-          endUser === undefined
-            ? undefined
-            : await findStoredEndUser(dependencies, walletId, endUser).catch(unavailable);
+          endUser === undefined ? undefined : await findStoredEndUser(dependencies.dataKeys, caller, endUser);
         const { asOf, isAtLeast, lines } = await readUsage(dependencies.tenant, walletId, {
           ...query,
           endUsers,

@@ -56,7 +56,6 @@ const batches = (first: number): HoldRequest[][] => [
     idempotency: {
       keyHmac: Buffer.alloc(32, first + byte),
       fingerprint: Buffer.alloc(32, byte),
-      secretVersion: 1,
     },
   })),
   itemsOf((byte) => ({

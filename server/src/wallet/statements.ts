@@ -26,10 +26,6 @@ export interface HoldRequest extends Hold {
 export interface IdempotencyClaim {
   keyHmac: Buffer;
   fingerprint: Buffer;
-  /** The version of the secret. Default: 1. */
-  secretVersion?: number;
-  /** The same claim under other versions of the secret, during a rotation. See server/sql/idempotency.sql. */
-  otherClaims?: Buffer | undefined;
 }
 
 export type HoldOutcome = HoldDecision & {
@@ -112,7 +108,7 @@ export async function sendHolds(
 ): Promise<(HoldOutcome | typeof busy)[]> {
   const toStatement = (expectedTimeline: string | null): pg.QueryConfig => ({
     name: "hold",
-    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+    text: "select * from pb.hold($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
     values: [
       uuidArray(items.map((item) => item.searchId)),
       uuidArray(items.map((item) => item.walletId)),
@@ -125,8 +121,6 @@ export async function sendHolds(
       items.map((item) => item.category ?? null),
       isResend,
       ...lockArguments(lockWait),
-      nullIfUnused(items.map((item) => item.idempotency?.secretVersion)),
-      nullIfUnused(items.map((item) => item.idempotency?.otherClaims)),
       expectedTimeline,
       nullIfUnused(items.map((item) => item.endUser)),
     ],

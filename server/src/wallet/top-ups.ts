@@ -35,26 +35,23 @@ export interface StartedTopUp {
   customerId: string | null;
 }
 
-/** The Idempotency-Key and the body under one version of the secret. */
+/** HMACs of the Idempotency-Key and the body. */
 export interface TopUpClaim {
   keyHmac: Buffer;
   fingerprint: Buffer;
 }
 
-/** `others` are the same claim under other versions, which are looked up but not written. */
 export async function beginTopUp(
   pool: Pool,
   walletId: string,
-  request: TopUpClaim & { amount: Micros; others?: readonly TopUpClaim[] },
+  request: TopUpClaim & { amount: Micros },
 ): Promise<StartedTopUp> {
-  const { amount, keyHmac, fingerprint, others = [] } = request;
-  const row = await callAsTenant<StartedRow>(pool, walletId, "to_jsonb(pb.begin_top_up($2, $3, $4, $5, $6, $7))", [
+  const { amount, keyHmac, fingerprint } = request;
+  const row = await callAsTenant<StartedRow>(pool, walletId, "to_jsonb(pb.begin_top_up($2, $3, $4, $5))", [
     randomUUIDv7(),
     amount,
     keyHmac,
     fingerprint,
-    others.map((other) => other.keyHmac),
-    others.map((other) => other.fingerprint),
   ]);
   return {
     id: row.id,

@@ -46,12 +46,13 @@ export {
   setAutoTopUp,
 } from "./auto-top-ups.ts";
 export {
-  type EndUserDependencies,
-  type EndUserSettings,
-  findStoredEndUser,
-  resealEndUserKeys,
-  toStoredEndUser,
-} from "./end-users.ts";
+  countDataKeys,
+  createDataKeys,
+  type DataKeys,
+  replaceDataKeys,
+  resealDataKeys,
+} from "./data-keys.ts";
+export { findStoredEndUser, toStoredEndUser } from "./end-users.ts";
 export {
   createKeyLimits,
   createWallet,
@@ -127,7 +128,6 @@ export {
   type TopUpView,
 } from "./top-ups.ts";
 export { readTrialTerms, setTrialTerms } from "./trial-terms.ts";
-export { countClaims } from "./upkeep/prune.ts";
 export { formatReport, reconcile } from "./upkeep/reconcile.ts";
 export { readReconciliation, saveReport } from "./upkeep/save-report.ts";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Queryable } from "../db/pool.ts";
 import { resealColumn } from "../db/reseal-column.ts";
-import { seal, type Unsealed, unseal } from "../lib/seal.ts";
+import { seal, unseal } from "../lib/seal.ts";
 import type { Resealed, Secrets } from "../lib/secrets.ts";
 
 // An endpoint's secret is shown once, when it is created. It is stored encrypted, with a key derived from the server secret
@@ -16,11 +16,11 @@ export function sealSecret(secrets: Secrets, endpointId: string, secret: string)
   return seal(secrets, purposeOf(endpointId), secret);
 }
 
-export function openSecret(secrets: Secrets, endpointId: string, sealed: Buffer): Unsealed {
+export function openSecret(secrets: Secrets, endpointId: string, sealed: Buffer): string {
   return unseal(secrets, purposeOf(endpointId), sealed);
 }
 
-/** Seals the secrets of all endpoints under the writing version. */
+/** Seals the secrets of all endpoints under the first secret. */
 export async function resealWebhookSecrets(db: Queryable, secrets: Secrets): Promise<Resealed> {
   const table = "pb.webhook_endpoints";
   const current = await resealColumn(db, secrets, { table, column: "secret", purposeOf });

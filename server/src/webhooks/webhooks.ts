@@ -60,7 +60,7 @@ export async function sendWebhooks(dependencies: WebhookDependencies, signal: Ab
 
 async function attempt(dependencies: WebhookDependencies, delivery: Delivery, signal: AbortSignal): Promise<void> {
   const sealed = [delivery.secret, ...(delivery.previous_secret ? [delivery.previous_secret] : [])];
-  const secrets = sealed.map((each) => openSecret(dependencies.secrets, delivery.endpoint_id, each).text);
+  const secrets = sealed.map((each) => openSecret(dependencies.secrets, delivery.endpoint_id, each));
   const body = writeEvent(delivery);
   const headers = signMessage(secrets, { id: delivery.event_id, at: new Date(), body });
   const sent = await dependencies.send({ url: delivery.url, headers, body }, signal);

@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { type BinaryLike, createHmac, hash, randomUUID } from "node:crypto";
+import { type BinaryLike, createDecipheriv, createHmac, hash, type KeyObject, randomUUID } from "node:crypto";
 import { globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Redis } from "ioredis";
 import { mintKey } from "../../src/keys/key-format.ts";
+import { openDataKey } from "../../src/lib/data-key.ts";
+import { makeClaim } from "../../src/search/idempotency.ts";
 import { type CrashServer, openCrashFixture } from "../faults/crashes/crash-fixture.ts";
 import type { Outcome } from "../faults/send-search.ts";
 import { walletStatements } from "../faults/wallet-statements.ts";
 import { runSql } from "../processes/run-sql.ts";
 import { rawRequest, sendRaw } from "../support/raw-http.ts";
 import { startPrivateRedis } from "../support/services/private-redis.ts";
-import { testEnvironment, testPepper } from "../support/services/server.ts";
+import { testEnvironment, testPepper, testSecrets } from "../support/services/server.ts";
 import { startTraceReceiver } from "../support/services/trace-receiver.ts";
 import { openSessions } from "./fuzz/console-sessions.ts";
 
@@ -78,15 +80,18 @@ function textsOf(query: string): string[] {
   ];
 }
 
-/** Hashes of a query, plain and under each secret of the servers, for each purpose that the code passes to an HMAC. */
+/** Everything that someone with the database and the secret can derive keys from: the data key of each wallet. */
+const dataKeys: KeyObject[] = [];
+
+/** Hashes of a query, plain and under each secret and data key, for each purpose that the code passes to an HMAC. */
 function hashesOf(query: string): Buffer[] {
   const secret = Buffer.from(testEnvironment(fixture.db)["PENNYBLACK_SECRET"] ?? "", "base64");
-  const inputs = textsOf(query).flatMap((text) =>
-    ["", "search input\0", "keyed search input\0", "stored answer\0"].map((start) => start + text),
-  );
+  const keys: (BinaryLike | KeyObject)[] = [secret, testPepper.bytes, ...dataKeys];
+  const starts = ["", "live/", "live/\0", "\0", "live\0", "search input\0", "keyed search input\0", "stored answer\0"];
+  const inputs = textsOf(query).flatMap((text) => starts.map((start) => start + text));
   return inputs.flatMap((input) => [
     ...["md5", "sha1", "sha256", "sha512"].map((name) => hash(name, input, "buffer")),
-    ...[secret, testPepper.bytes].map((key: BinaryLike) => createHmac("sha256", key).update(input).digest()),
+    ...keys.map((key) => createHmac("sha256", key).update(input).digest()),
   ]);
 }
 
@@ -193,7 +198,8 @@ test("no log, trace, metric or error contains a query, key or Idempotency-Key, e
   const repeated = createRequest();
   for (let times = 0; times < 2; times += 1) await search(survivor, repeated);
   await failUpstream(survivor);
-  // The same query by someone else.
+  // The same query with another Idempotency-Key, and by someone else.
+  await search(survivor, { ...repeated, idempotencyKey: `${repeated.idempotencyKey}-again` });
   await search(survivor, { ...repeated, wallet: await fixture.createWallet("0.05"), idempotencyKey: randomUUID() });
   assert.equal(await searchInPlayground(survivor, `played ${marker}`), 200);
   assert.equal(await searchInPlayground(survivor, marker.repeat(200)), 400);
@@ -228,6 +234,8 @@ test("no database dump, table file, WAL file or Redis value contains a query, ke
   // Writes the tables from memory to disk.
   await runSql(fixture.db.superuserUrl, "checkpoint");
   const { data, programs } = fixture.postgres;
+  for (const { id, sealed } of (await fixture.db.owner.query("select wallet_id as id, sealed from pb.data_keys")).rows)
+    dataKeys.push(...Object.values(openDataKey(testSecrets, id, sealed)));
   const dump = execFileSync(join(programs, "pg_dump"), ["--dbname", fixture.db.superuserUrl], { maxBuffer: 1 << 28 });
   assert.ok(dump.includes(control));
   assertNoSecrets("the dump", dump);
@@ -271,4 +279,63 @@ test("no value in the database is the same for two searches of one query", async
     );
     assert.equal(rows.length, 0, `pb.${table}.${column} has one value in two rows`);
   }
+});
+
+test("with the database and the secret, an answer is opened and a query confirmed only with its Idempotency-Key", async () => {
+  const server = await fixture.startServer(settings);
+  const request = createRequest();
+  await search(server, request);
+  await search(server, { ...request, idempotencyKey: `${request.idempotencyKey}-again` });
+  await search(server);
+  const { rows: claims } = await fixture.db.owner.query<{ hmac: Buffer; fingerprint: Buffer; answer: Buffer }>(
+    `select key_hmac as hmac, fingerprint, answer from pb.idempotency where wallet_id = $1 and answer is not null`,
+    [wallet.walletId],
+  );
+  const { rows } = await fixture.db.owner.query<{ sealed: Buffer }>(
+    "select sealed from pb.data_keys where wallet_id = $1",
+    [wallet.walletId],
+  );
+  const dataKey = openDataKey(testSecrets, wallet.walletId, rows[0]?.sealed ?? assert.fail());
+  const derived = Object.values(dataKey);
+  assert.ok(claims.length >= 3 && derived.length >= 5);
+  const isOpened = (key: BinaryLike | KeyObject, answer: Buffer): boolean => {
+    const decipher = createDecipheriv("aes-256-gcm", key, answer.subarray(0, 12), { authTagLength: 16 });
+    decipher.setAuthTag(answer.subarray(12, 28)).update(answer.subarray(28));
+    try {
+      decipher.final();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  let [opened, confirmed] = [0, 0];
+  for (const { hmac, fingerprint, answer } of claims) {
+    // What is in the database, and nothing, in place of the Idempotency-Key.
+    const guesses = [
+      "",
+      "live",
+      "live/",
+      "live/\0",
+      hmac,
+      hmac.toString("hex"),
+      `live/${hmac.toString("hex")}`,
+      fingerprint,
+    ];
+    for (const key of derived)
+      for (const candidate of [key, ...guesses.map((guess) => createHmac("sha256", key).update(guess).digest())])
+        assert.ok(!isOpened(candidate, answer));
+    for (const [index, query] of sentQueries.entries()) {
+      const input = { query, n: 10 };
+      for (const guess of ["", hmac.toString("hex"), `${idempotencyMarker}-`])
+        assert.ok(!makeClaim(dataKey, "live", guess, input).fingerprint.equals(fingerprint));
+      // The control: with the right Idempotency-Key, both succeed.
+      for (const idempotencyKey of ["", "-again"].map((end) => `${idempotencyMarker}-${index + 1}${end}`)) {
+        const claim = makeClaim(dataKey, "live", idempotencyKey, input);
+        if (!claim.keyHmac.equals(hmac)) continue;
+        if (claim.fingerprint.equals(fingerprint)) confirmed += 1;
+        if (claim.open(answer).includes("results")) opened += 1;
+      }
+    }
+  }
+  assert.deepEqual([opened, confirmed], [claims.length, claims.length]);
 });

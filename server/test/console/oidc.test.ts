@@ -164,7 +164,7 @@ test("rejects an old login when a fresh one was requested", async () => {
   // Move the start ten minutes into the future, so that the login is too old.
   const answer = await provider.visit(await startSignIn(browser, "?fresh=1"), visitor);
   const cookie = Buffer.from(browser.cookies.get("pennyblack-oidc") ?? "", "base64url");
-  const pending = JSON.parse(unseal(testSecrets, "oidc sign-in", cookie).text);
+  const pending = JSON.parse(unseal(testSecrets, "oidc sign-in", cookie));
   pending.startedMs += 600_000;
   const moved = seal(testSecrets, "oidc sign-in", JSON.stringify(pending)).toString("base64url");
   browser.cookies.set("pennyblack-oidc", moved);

@@ -189,7 +189,7 @@ async function seedSearches(owner: Pool, walletId: string, keyIds: Demo["keyIds"
     [days],
   );
   await owner.query("update pb.sweep_watermark set settled_before = clock_timestamp() - interval '90 seconds'");
-  await owner.query("select pb.report_worker($1, '{sweep}', '{300}', '{sweep}', false)", [randomUUIDv7()]);
+  await owner.query("select pb.report_worker($1, '{}', '{sweep}', '{300}', '{sweep}', false)", [randomUUIDv7()]);
 }
 
 /** Two upstreams, one of which had an outage last night. */

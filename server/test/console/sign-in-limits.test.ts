@@ -10,7 +10,7 @@ test("links are counted per mailbox, and Redis contains no address", async () =>
   const redis = new Redis(process.env["PENNYBLACK_TEST_REDIS_URL"] ?? "redis://127.0.0.1:6379");
   try {
     await until("redis is ready", () => redis.status === "ready");
-    const limits = createSignInLimits(redis, createSecrets([{ version: 1, bytes: randomBytes(32) }]));
+    const limits = createSignInLimits(redis, createSecrets([randomBytes(32)]));
     const user = `ada-${randomBytes(6).toString("hex")}`;
     for (let count = 0; count < maxEmailsFromNetwork; count += 1)
       await limits.limitLinks("192.0.2.1", `${user}@example.org`);

@@ -192,7 +192,6 @@ export class LedgerFixture {
         idempotency: {
           keyHmac: sha256(`key ${idempotency.key}`),
           fingerprint: sha256(`body ${idempotency.body}`),
-          secretVersion: 1,
         },
       }),
       ...(run && { run: { name: `run ${run.name}`, maxMicros: run.max, ttlSeconds: 3_600 } }),

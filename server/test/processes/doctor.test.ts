@@ -10,12 +10,13 @@ import { after, before, test } from "node:test";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { createKey } from "../../src/keys/keys.ts";
+import { sealNewDataKey } from "../../src/lib/data-key.ts";
 import { until } from "../support/assertions/until.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
 import { spawnNode } from "../support/services/node-process.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../support/services/private-postgres.ts";
 import { type PrivateRedis, startPrivateRedis } from "../support/services/private-redis.ts";
-import { createTestWallet, testEnvironment } from "../support/services/server.ts";
+import { createTestWallet, testEnvironment, testSecrets } from "../support/services/server.ts";
 
 // `npm run admin -- doctor` on a healthy installation, and on installations with planted misconfigurations.
 
@@ -295,7 +296,7 @@ test("finds wrong roles, limits and settings of the database, a stopped worker a
     /^error: synchronous_commit is off.* Turn it on/,
     /^warning: The role pennyblack_ledger does not have statement_timeout = 5s\. Run npm run migrate/,
     /^error: WAL archiving has failed since .*archiving-fails/,
-    /^error: PENNYBLACK_KEY_PEPPERS does not list version 2\. 1 key is rejected.*key-peppers/,
+    /^error: PENNYBLACK_KEY_PEPPERS does not list version 2\. 1 active key cannot be used.*key-peppers/,
     /^error: No worker is running: the last report was at .* npm run worker/,
     /^error: Redis does not respond, .*Start Redis/,
     /^error: The last backup of pennyblack ended at 2026-01-01T00:00:00.*backup-too-old/,
@@ -303,12 +304,27 @@ test("finds wrong roles, limits and settings of the database, a stopped worker a
   assert.equal(diagnosis.exitCode, 1);
 });
 
+test("counts the keys of each pepper, and data keys that are not under the first secret", async () => {
+  const { walletId } = await createTestWallet(db, "0.00");
+  await db.owner.query("insert into pb.data_keys values ($1, $2)", [walletId, sealNewDataKey(testSecrets, walletId)]);
+  const listed = (...secrets: (string | undefined)[]) => ({ settings: { PENNYBLACK_SECRET: secrets.join(",") } });
+  const other = Buffer.alloc(32, 9).toString("base64");
+  const peppers = `2:${Buffer.alloc(32, 1).toString("base64")},${healthy["PENNYBLACK_KEY_PEPPERS"]}`;
+  const both = listed(other, healthy["PENNYBLACK_SECRET"]);
+  const { output } = await runDoctor({ settings: { ...both.settings, PENNYBLACK_KEY_PEPPERS: peppers } });
+  assert.match(output, /warning: 1 data keys are not encrypted under the first secret .*\n.*secret reseal/);
+  assert.match(output, /warning: \d+ active keys use pepper 1, which is not the first .*\n.*key-peppers/);
+  const unlisted = await runDoctor(listed(other));
+  assert.match(unlisted.output, /error: PENNYBLACK_SECRET does not list the secret [\da-f]{16}, .*\n.*do not start/);
+});
+
 test("finds a worker that crashes, and one whose tasks fail", async () => {
   await db.owner.query("update pb.worker_tasks set reported_at = now() + interval '1 day'");
   await db.owner.query("update pb.worker_tasks set succeeded_at = now() - interval '1 hour' where task = 'prune'");
-  await db.owner.query("insert into pb.worker_reports values ($1, now(), now() - interval '1 minute')", [
-    randomUUIDv7(),
-  ]);
+  await db.owner.query(
+    "insert into pb.process_reports values ($1, 'worker', '{}', now(), now() - interval '1 minute')",
+    [randomUUIDv7()],
+  );
   const { output } = await runDoctor();
   assert.doesNotMatch(output, /No worker is running/);
   assert.match(output, /error: Workers crashed 1 times in the last ten minutes\.\n.*worker-not-seen/);

@@ -62,7 +62,7 @@ test("a worker that loses its database during the start-up checks exits with a s
   const { hostname, port } = new URL(db.workerUrl);
   const proxy = closeAfter(new TcpProxy({ host: hostname, port: Number(port) }), t);
   await proxy.listen();
-  const cut = proxy.cutRequest("pb.report_secrets");
+  const cut = proxy.cutRequest("pb.secrets_in_use");
   const worker = spawnNode("jobs/main.ts", {
     ...testEnvironment(db),
     PENNYBLACK_WORKER_DATABASE_URL: proxy.through(db.workerUrl),
@@ -109,7 +109,7 @@ test("a worker reports its tasks while it runs; one that crashes is counted, and
   );
   crashed.process.kill("SIGKILL");
   await once(crashed.process, "close");
-  await db.owner.query("update pb.worker_reports set seen_at = seen_at - interval '31 seconds'");
+  await db.owner.query("update pb.process_reports set seen_at = seen_at - interval '31 seconds'");
   assert.equal((await readHealth(db.owner)).worker.crashes, 1);
 
   await db.owner.query("update pb.worker_tasks set succeeded_at = now() - interval '1 day 1 hour'");
@@ -121,14 +121,14 @@ test("a worker reports its tasks while it runs; one that crashes is counted, and
   const late = (await readHealth(db.owner)).worker.lateTasks;
   assert.ok(!late.includes("retention"), "a daily task is not late after 25 hours");
   assert.equal(await running.stop(), 0);
-  await db.owner.query("update pb.worker_reports set seen_at = seen_at - interval '31 seconds'");
+  await db.owner.query("update pb.process_reports set seen_at = seen_at - interval '31 seconds'");
   assert.equal((await readHealth(db.owner)).worker.crashes, 1);
 });
 
 test("late tasks are not listed without a worker, and crashes are counted for ten minutes", async () => {
   await db.owner.query("update pb.worker_tasks set reported_at = now() - interval '6 minutes'");
   await db.owner.query(
-    "insert into pb.worker_reports values ($1, now() - interval '11 minutes', now() - interval '9 minutes')",
+    "insert into pb.process_reports values ($1, 'worker', '{}', now() - interval '11 minutes', now() - interval '9 minutes')",
     [randomUUIDv7()],
   );
   const { crashes, lateTasks } = (await readHealth(db.owner)).worker;

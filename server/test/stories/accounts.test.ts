@@ -26,7 +26,7 @@ import { seedWallet } from "../support/data/seed-wallet.ts";
 import { testAct } from "../support/data/test-act.ts";
 
 const pepper = { version: 1, bytes: randomBytes(32) };
-const secrets = createSecrets([{ version: 1, bytes: randomBytes(32) }]);
+const secrets = createSecrets([randomBytes(32)]);
 const db = await createDatabase();
 
 type SignedUp = OpenedAccount & { trial: TrialOutcome };

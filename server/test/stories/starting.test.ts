@@ -112,7 +112,7 @@ test("a server names the database URL that it cannot use", async (t) => {
 
 test("a server that loses its database during the start-up checks exits with a sentence", async (t) => {
   const { hostname, port } = new URL(db.ledgerUrl);
-  for (const words of ["pb.read_identity", "pb.report_secrets"]) {
+  for (const words of ["pb.read_identity", "pb.secrets_in_use"]) {
     const proxy = closeAfter(new TcpProxy({ host: hostname, port: Number(port) }), t);
     await proxy.listen();
     // Not only the one request: a periodic report can send the words before the check does.

@@ -9,7 +9,7 @@ import { until } from "../support/assertions/until.ts";
 const redis = new Redis(process.env["PENNYBLACK_TEST_REDIS_URL"] ?? "redis://127.0.0.1:6379");
 await until("redis is ready", () => redis.status === "ready");
 after(() => redis.disconnect());
-const secrets = createSecrets([{ version: 1, bytes: randomBytes(32) }]);
+const secrets = createSecrets([randomBytes(32)]);
 const noon = Date.parse("2026-03-01T12:00:00Z");
 
 test("the test keys of a wallet can name a limited number of end users per day, counted by all servers", () =>

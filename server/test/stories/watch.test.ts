@@ -152,7 +152,7 @@ async function searchOverMcp(url: string, key: string): Promise<void> {
 test("the system pages report this server and the shared database", async () => {
   await server.search(wallet.live, { query: "cats" });
   await expireHolds(db.owner, 10);
-  await db.owner.query("select pb.report_worker($1, '{sweep}', '{3600}', '{sweep}', true)", [randomUUIDv7()]);
+  await db.owner.query("select pb.report_worker($1, '{}', '{sweep}', '{3600}', '{sweep}', true)", [randomUUIDv7()]);
   const system = await operate("system");
   const own = await thisServer();
   assert.equal(own.load.length, 3);

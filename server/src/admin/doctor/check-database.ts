@@ -2,11 +2,13 @@ import pg from "pg";
 import { readArchiver } from "../../db/archiver.ts";
 import { serverConnections, totalOf, workerConnections } from "../../db/connection-counts.ts";
 import { findPrimary } from "../../db/find-primary.ts";
+import { findUnlistedSecret } from "../../db/find-unlisted-secret.ts";
 import { findSchemaFault } from "../../db/migrate.ts";
 import { findLimitFault, findRoleFault, roleLimits, roles } from "../../db/roles.ts";
 import { createSecrets } from "../../lib/secrets.ts";
 import { spreadHosts } from "../../lib/spread-hosts.ts";
 import { readHealth } from "../../operator/operator.ts";
+import { countDataKeys } from "../../wallet/wallet.ts";
 import { explainFailure } from "../explain-failure.ts";
 import { checkClock } from "./check-clock.ts";
 import type { DoctorConfig } from "./check-settings.ts";
@@ -175,25 +177,39 @@ async function checkArchiver(client: pg.Client): Promise<Finding[]> {
 }
 
 async function checkSecrets(client: pg.Client, config: DoctorConfig): Promise<Finding[]> {
-  const state = await client.query<{ version: number }>("select writing_version as version from pb.secret_state");
-  const version = state.rows[0]?.version ?? 0;
+  const secrets = createSecrets(config.secrets);
+  const unlisted = await findUnlistedSecret(client, secrets);
+  const others = (await countDataKeys(client)).filter(({ secretId }) => secretId !== secrets.writer.id);
+  const counted = others.reduce((sum, { keys }) => sum + keys, 0);
   const peppers = await client.query<{ version: number; keys: number }>(
     `select pepper_version as version, count(*)::integer as keys from pb.keys
-     where revoked_at is null and pepper_version <> all($1) group by pepper_version order by pepper_version`,
-    [config.keyPeppers.map((pepper) => pepper.version)],
+     where revoked_at is null and (expires_at is null or expires_at > clock_timestamp())
+     group by pepper_version order by pepper_version`,
   );
+  const [first] = config.keyPeppers;
   return findingsOf(
-    !createSecrets(config.secrets).use(version) &&
-      error(
-        `PENNYBLACK_SECRET does not list version ${version}, under which servers write. Stored answers cannot be read.`,
-        "Add that version. See docs/runbooks/rotate-secret.md.",
+    unlisted !== undefined && error(unlisted, "Servers and workers do not start without it."),
+    unlisted === undefined &&
+      counted > 0 &&
+      warning(
+        `${counted} data keys are not encrypted under the first secret of PENNYBLACK_SECRET.`,
+        "Run: npm run admin -- secret reseal. See docs/runbooks/rotate-secret.md.",
       ),
-    ...peppers.rows.map(({ version: pepper, keys }) =>
-      error(
-        `PENNYBLACK_KEY_PEPPERS does not list version ${pepper}. ${keys} ${keys === 1 ? "key is" : "keys are"} rejected.`,
-        "Add that version. See docs/runbooks/key-peppers.md.",
-      ),
-    ),
+    ...peppers.rows.map(({ version, keys }) => {
+      const count = `${keys} active ${keys === 1 ? "key" : "keys"}`;
+      if (!config.keyPeppers.some((pepper) => pepper.version === version))
+        return error(
+          `PENNYBLACK_KEY_PEPPERS does not list version ${version}. ${count} cannot be used.`,
+          "Add that version. See docs/runbooks/key-peppers.md.",
+        );
+      return (
+        version !== first?.version &&
+        warning(
+          `${count} use pepper ${version}, which is not the first in PENNYBLACK_KEY_PEPPERS.`,
+          "Have their owners rotate them before you remove it. See docs/runbooks/key-peppers.md.",
+        )
+      );
+    }),
   );
 }
 

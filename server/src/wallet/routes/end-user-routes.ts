@@ -1,8 +1,9 @@
 import { Type } from "typebox";
+import type { Pool } from "../../db/pool.ts";
 import { jsonReader } from "../../http/input/read-json.ts";
 import { bodyProblems, managementProblems, type Route } from "../../http/route.ts";
 import { unavailable } from "../../http/unavailable.ts";
-import { type EndUserDependencies, readEndUserSettings, setEndUserIds } from "../end-users.ts";
+import { readStoresPlainIds, setStoresPlainIds } from "../end-users.ts";
 import type { WalletGuard } from "./wallet-guard.ts";
 
 const settingsSchema = Type.Object(
@@ -16,7 +17,7 @@ const settingsSchema = Type.Object(
 );
 const readSettings = jsonReader(settingsSchema);
 
-export function endUserRoutes(dependencies: EndUserDependencies & { guard: WalletGuard }): Route[] {
+export function endUserRoutes(dependencies: { tenant: Pool; guard: WalletGuard }): Route[] {
   return [
     {
       method: "GET",
@@ -30,8 +31,8 @@ export function endUserRoutes(dependencies: EndUserDependencies & { guard: Walle
       problems: [...managementProblems],
       handle: async (request, reply) => {
         const { walletId } = await dependencies.guard(request, reply, "wallet:read");
-        const { storesPlainIds } = await readEndUserSettings(dependencies.tenant, walletId).catch(unavailable);
-        return { ids: storesPlainIds ? "plain" : "hashed" };
+        const isPlain = await readStoresPlainIds(dependencies.tenant, walletId).catch(unavailable);
+        return { ids: isPlain ? "plain" : "hashed" };
       },
     },
     {
@@ -49,7 +50,7 @@ export function endUserRoutes(dependencies: EndUserDependencies & { guard: Walle
       handle: async (request, reply) => {
         const by = await dependencies.guard(request, reply, "wallet:write");
         const { ids } = await readSettings(request.raw);
-        await setEndUserIds(dependencies, by, ids === "plain").catch(unavailable);
+        await setStoresPlainIds(dependencies.tenant, by, ids === "plain").catch(unavailable);
         return { ids };
       },
     },

@@ -8,15 +8,6 @@ export async function deleteExpiredAnswers(db: Queryable, limit: number): Promis
   return rows[0]?.deleted ?? 0;
 }
 
-/** Claims of the last day per version of the secret, and when the newest one was made. */
-export async function countClaims(db: Queryable): Promise<{ version: number; claims: bigint; newest: Date }[]> {
-  const { rows } = await db.query<{ version: number; claims: bigint; newest: Date }>(
-    `select secret_version as version, count(*) as claims, max(claimed_at) as newest from pb.idempotency
-     where claimed_at > clock_timestamp() - interval '24 hours' group by secret_version order by secret_version`,
-  );
-  return rows;
-}
-
 /** Deletes windows of budgets and runs that ended over an hour ago. Returns how many. */
 export async function deleteEndedWindows(db: Queryable, limit: number): Promise<number> {
   const { rows } = await db.query<{ deleted: number }>("select pb.delete_ended_windows($1) as deleted", [limit]);

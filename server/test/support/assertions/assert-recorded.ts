@@ -54,7 +54,7 @@ export async function assertUnchanged(owner: Queryable, before: Map<string, stri
 }
 
 /** Written by running servers, whatever anyone does, as the time of the last use of a key. */
-const ofServers = /^(?:secret_reports|tally_writers|upstream_.*|abandoned_calls|usage_.*|worker_.*)$/;
+const ofServers = /^(?:process_reports|tally_writers|upstream_.*|abandoned_calls|usage_.*|worker_.*)$/;
 
 /** A digest of the rows of each table. */
 export async function readTables(owner: Queryable): Promise<Map<string, string>> {

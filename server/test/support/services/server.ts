@@ -58,7 +58,7 @@ export const operators = `alice:${operatorToken}`;
 
 const testSecret = randomBytes(32);
 /** The secret of test servers. */
-export const testSecrets = createSecrets([{ version: 1, bytes: testSecret }]);
+export const testSecrets = createSecrets([testSecret]);
 export const testSigningSeed = randomBytes(32);
 export const testPepper = { version: 1, bytes: randomBytes(32) };
 
