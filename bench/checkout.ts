@@ -46,6 +46,8 @@ const limitsOf: Partial<Record<Variant, readonly string[]>> = {
 // Ten results take about this much when they are compressed and encrypted.
 const answer = randomBytes(1_100);
 const endUsersPerWallet = 100;
+// As servers record them.
+const stepMs = { auth: 1, hold: 4, upstream: 180, rank: 2 };
 
 /** Creates the database, if it does not exist, with this checkout's schema and `wallets` wallets for each variant. */
 export async function openCheckout(adminUrl: string, wallets: number): Promise<Checkout> {
@@ -64,7 +66,7 @@ export async function openCheckout(adminUrl: string, wallets: number): Promise<C
 
   function newSearch(variant: Variant, wallet: number): NewSearch {
     const { walletId, keyId } = seeded.get(variant)?.at(wallet) ?? { walletId: "", keyId: "" };
-    const search = { walletId, keyId };
+    const search = { walletId, keyId, stepMs, upstreams: "brave" };
     searches += 1;
     switch (variant) {
       case "idempotent":
