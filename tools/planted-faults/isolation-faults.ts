@@ -33,6 +33,24 @@ export const adminFaults: PlantedFault[] = [
     tests: ["stories/operators.test"],
     caughtBy: "every operator route that changes something records it in the same transaction",
   },
+  {
+    id: "account-shown-without-record",
+    description: "an operator sees the pages of a customer without a row of the list of changes",
+    file: "server/src/console/operator-view.ts",
+    find: "|| !(await recordView(operator, walletId))",
+    replace: "|| recordView === undefined",
+    tests: ["stories/operator-view.test"],
+    caughtBy: "a look is recorded before anything is read",
+  },
+  {
+    id: "look-up-without-record",
+    description: "an operator finds a customer's search without a row of the list of changes",
+    file: "server/src/operator/find.ts",
+    find: "await recordView(db, viewer, place.walletId);",
+    replace: "",
+    tests: ["stories/operator-find.test"],
+    caughtBy: "a look at searches is recorded once an hour, and shows nothing if it cannot be recorded",
+  },
 ];
 
 export const fairnessFaults: PlantedFault[] = [

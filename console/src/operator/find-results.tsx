@@ -74,7 +74,7 @@ function Answer({ found, consoleUrl = "", onFind, onOpen }: AnswerProps) {
         <FoundRequestDetails key={request.request_id} request={request} wallet={wallet} consoleUrl={consoleUrl} />
         {wallet && onOpen && (
           <div className={classes.foundCell}>
-            <OpenButton wallet={wallet} onOpen={onOpen} text="Open the wallet" />
+            <OpenButton wallet={wallet} onOpen={onOpen} text="Open wallet" />
           </div>
         )}
       </>

@@ -54,6 +54,29 @@ describe("cells", { skip: noBrowser }, async () => {
     });
   });
 
+  test("a look-up asks every cell, links to the console of the one that has it, and names those that cannot be asked", async () => {
+    await fixture.visit(async (page) => {
+      await fixture.signInOperator(page);
+      await page.getByRole("link", { name: "Accounts" }).first().click();
+      await page.getByLabel("Request ID, wallet, key, email or name").fill("quay");
+      await page.getByRole("button", { name: "Find" }).click();
+      await page.getByText("Cell eu1").waitFor();
+      const row = page.getByRole("row", { name: /^Quay Research/ });
+      const link = row.getByRole("link", { name: "Account pages" });
+      assert.match(
+        (await link.getAttribute("href")) ?? "",
+        /^http:.*\/console\/w\/01930000-0000-7000-8000-000000000001$/,
+      );
+      // A wallet of another cell is credited and suspended there.
+      assert.equal(await row.getByRole("button").count(), 0);
+      assert.match(
+        await page.getByRole("alert").last().innerText(),
+        /^Not all cells answered.*: ap1 \(not reachable\)\.$/,
+      );
+      assert.equal(await page.getByText("Nothing found").count(), 0);
+    });
+  });
+
   test("a link to the page opens it", async () => {
     await fixture.visit(async (page) => {
       await fixture.signInOperator(page);

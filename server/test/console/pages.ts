@@ -21,19 +21,28 @@ export const consolePageRoutes: TestPage[] = [
 
 /** The page "cells" needs `startStandInCells`. */
 export const operatorPages: TestPage[] = [
-  "upstreams",
-  "cells",
-  "margin",
-  "accounts",
-  "reconciliation",
-  "audit",
-  "system",
-].map((name) => ({ name: `operator-${name}`, path: `#${name}`, ready: settled }));
+  ...["upstreams", "cells", "margin", "accounts", "reconciliation", "audit", "system"].map((name) => ({
+    name: `operator-${name}`,
+    path: `#${name}`,
+    ready: settled,
+  })),
+  { name: "operator-find", path: "#accounts?text=harbour&at=&outcome=ok", ready: requestOpened },
+];
 
 async function settled(page: Page): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.locator('[aria-busy="true"], .mantine-Skeleton-root').first().waitFor({ state: "detached" });
   await page.waitForLoadState("networkidle").catch(() => undefined);
+}
+
+/** Opens a search that was found, and then its wallet. */
+async function requestOpened(page: Page): Promise<void> {
+  await settled(page);
+  await page.getByRole("table", { name: "Requests" }).getByRole("button").first().click();
+  await page.getByRole("heading", { name: "Timeline" }).waitFor();
+  await page.getByRole("button", { name: /^Open wallet/ }).click();
+  await page.getByRole("table", { name: "Changes" }).waitFor();
+  await settled(page);
 }
 
 /** Runs a search, which fails if no upstream is configured. */

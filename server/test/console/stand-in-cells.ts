@@ -66,13 +66,38 @@ const server = (version: string, rate: number, inFlight: number) => ({
   searches_per_second: rate,
   in_flight: inFlight,
 });
+/** What a look-up of "quay" returns. */
+const found = {
+  request: null,
+  unknown: null,
+  wallets: [
+    {
+      id: "01930000-0000-7000-8000-000000000001",
+      name: "Quay Research",
+      account: {
+        id: "01930000-0000-7000-8000-000000000002",
+        name: "Quay Research",
+        owners: ["quinn@quay.example"],
+        deleted_at: null,
+      },
+      balance: "49.97",
+      suspended: false,
+      keys: [],
+    },
+  ],
+  searches: [],
+  has_more: false,
+};
+
 const answers = {
   eu1: {
+    "find?text=quay": found,
     servers: { servers: [server("1.4.0", 412.3, 96), server("1.4.0", 398.1, 91)], is_complete: true },
     attention: { items: [] },
     money: { customer_balance: "184230.55", charged_today: "9120.44" },
   },
   us2: {
+    "find?text=quay": { ...found, wallets: [] },
     servers: { servers: [server("1.4.1", 205.6, 44)], is_complete: false },
     attention: {
       items: [

@@ -42,10 +42,10 @@ test("operators can only read, and every read of the owner's console is served",
   assert.ok(views.length > 20);
 });
 
-for (const route of views) {
-  test(`${route} records the look before it reads`, async () => {
+for (const name of views) {
+  test(`${name}: a look is recorded before anything is read`, async () => {
     const { walletId } = await createWallet("0.05");
-    const path = route.slice(`GET ${prefix}`.length).replaceAll(/\{\w+\}/g, crypto.randomUUID());
+    const path = name.slice(`GET ${prefix}`.length).replaceAll(/\{\w+\}/g, crypto.randomUUID());
     assert.equal((await view(walletId, path, "not-a-token")).status, 401);
     await db.owner.query("alter table pb.changes enable trigger zz_refuse");
     const refused = await view(walletId, path);
