@@ -8,6 +8,7 @@ import {
   Outlet,
   redirect,
 } from "@tanstack/react-router";
+import { ApiProblem } from "./api/client.ts";
 import { versionQuery } from "./api/live-updates.ts";
 import { membershipQuery, sessionQuery } from "./api/session.ts";
 import { AuthenticatedLayout } from "./layout/authenticated-layout.tsx";
@@ -31,13 +32,19 @@ const authenticated = createRoute({
   getParentRoute: () => root,
   id: "signed-in",
   beforeLoad: async ({ context, location }) => {
-    const session = await context.queries.query({ ...sessionQuery, staleTime: "static" });
+    const session = await context.queries.query({ ...sessionQuery, staleTime: "static" }).catch(signInOperator);
     if (!session.person && session.operator === undefined)
       throw redirect({ to: "/sign-in", search: { return_to: location.publicHref } });
     return { session };
   },
   component: AuthenticatedLayout,
 });
+
+/** Only the internal listener refuses the session of a browser that is not signed in. Its sign-in page is not one of these. */
+function signInOperator(error: unknown): never {
+  const isOperator = error instanceof ApiProblem && error.code === "authentication_required";
+  throw isOperator ? redirect({ href: "/console/", reloadDocument: true }) : error;
+}
 
 const home = createRoute({
   getParentRoute: () => authenticated,

@@ -1,7 +1,6 @@
 import { Anchor, Stack } from "@mantine/core";
 import { type ErrorComponentProps, Link } from "@tanstack/react-router";
 import { useContext } from "react";
-import { ApiProblem } from "../api/client.ts";
 import { Page } from "../components/page.tsx";
 import { ErrorState } from "../components/states.tsx";
 import { WalletContext } from "./use-wallet.ts";
@@ -14,13 +13,9 @@ export function ErrorPage({ error, reset }: ErrorComponentProps) {
   return (
     <Stack p="xl" maw={720} mx="auto" mt="xl" component="main">
       {state}
-      {error instanceof ApiProblem && error.code === "authentication_required" ? (
-        <Anchor href="/console/">Sign in to the operator console</Anchor>
-      ) : (
-        <Anchor component={Link} to="/">
-          Go to console
-        </Anchor>
-      )}
+      <Anchor component={Link} to="/">
+        Go to console
+      </Anchor>
     </Stack>
   );
 }

@@ -123,6 +123,29 @@ describe("operators", { skip: noBrowser }, async () => {
     });
   });
 
+  test("the pages of a customer are read-only, state who is looking, and link back", async () => {
+    await fixture.visit(async (page) => {
+      await page.goto(`${server.opsUrl}/console/w/${fixture.demo.walletId}`);
+      await page.getByLabel("Token").waitFor();
+      await fixture.signInOperator(page);
+      await page.goto(`${server.opsUrl}/console/w/${fixture.demo.walletId}/keys`);
+      await page.getByRole("row", { name: /^production agent/ }).waitFor();
+      await page.getByText("Operator olga: a customer's account, read-only.").waitFor();
+      assert.equal(await page.getByRole("button", { name: /create|edit|revoke|rotate/i }).count(), 0);
+      for (const name of ["Usage", "Ledger", "Top up", "Alerts", "Team", "Overview"]) {
+        await page.getByRole("link", { name, exact: true }).first().click();
+        await page.getByRole("heading", { level: 1, name }).waitFor();
+        await page.locator('[aria-busy="true"]').first().waitFor({ state: "detached" });
+        assert.equal(await page.getByRole("alert").count(), 0, name);
+      }
+      // They search, or belong to a person.
+      for (const name of ["Playground", "Apps", "Lens inspector"])
+        assert.equal(await page.getByRole("link", { name, exact: true }).count(), 0, name);
+      await page.getByRole("complementary", { name: "Operator" }).getByRole("link").click();
+      await page.getByRole("heading", { level: 1, name: "Accounts" }).waitFor();
+    });
+  });
+
   test("requires a token, and is not served on the public listener", async () => {
     await fixture.visit(async (page) => {
       await page.goto(`${server.opsUrl}/console/`);
