@@ -69,7 +69,12 @@ test("a look-up asks every cell and states which could not be asked", async () =
   const { text, isHealthy } = await find([...cells, unreachable], { text: id });
   assert.match(text, /^eu1\n\nUnknown id\. No search, refusal/);
   assert.match(text, /\nus1\n\nrequest +/);
-  for (const line of [/^state +captured$/m, /^upstreams +searxng$/m, /^parts +auth \d/m, /^ap1\n\nnot reachable$/m])
+  for (const line of [
+    /^state +captured$/m,
+    /^upstreams +searxng$/m,
+    /^parts +auth \d+, hold \d+, upstream \d+, rank \d+, ledger \d+$/m,
+    /^ap1\n\nnot reachable$/m,
+  ])
     assert.match(text, line);
   assert.equal(isHealthy, false);
   const byKey = await find(cells, { text: live, from: "2020-01-01", outcome: "ok" });

@@ -13,6 +13,9 @@ export function formatFound({ request, unknown, wallets, searches, has_more: has
   return parts.length > 0 ? parts.join("\n\n") : "Nothing found.";
 }
 
+/** In the order in which a search takes them. */
+const stepNames = ["auth", "hold", "upstream", "rank", "ledger"] as const;
+
 function formatRequest(request: FoundRequest, wallet: FoundWallet | undefined): string {
   const { steps, entries } = request;
   const [key] = wallet?.keys ?? [];
@@ -25,13 +28,7 @@ function formatRequest(request: FoundRequest, wallet: FoundWallet | undefined): 
     ["charged", `${request.charged} USD`],
     ["entries", entries.map(({ kind, amount, created_at: at }) => `${kind} ${amount} at ${at}`).join(", ") || "none"],
     ["ms", request.ms === null ? null : String(request.ms)],
-    [
-      "parts",
-      steps &&
-        Object.entries(steps)
-          .map(([name, ms]) => `${name} ${ms}`)
-          .join(", "),
-    ],
+    ["parts", steps && stepNames.map((name) => `${name} ${steps[name]}`).join(", ")],
     ["upstreams", request.upstreams],
     ["mode", request.mode],
     ["transport", request.transport],
