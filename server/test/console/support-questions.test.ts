@@ -104,11 +104,11 @@ describe("support", { skip: noBrowser }, async () => {
     answer("My search at 14:03 was slow", async ({ page, click, find }) => {
       await find({ text: email, isRecent: true });
       await rowOf(page, slow)
-        .getByText(/^1\.\d+ s$/)
+        .getByText(/^\d+\.\d+ s$/)
         .waitFor();
       await click(rowOf(page, slow).getByRole("button"));
       await page.getByText("searxng", { exact: true }).waitFor();
-      return page.getByRole("listitem").filter({ hasText: /^Upstream\s*1\.\d+ s$/ });
+      return page.getByRole("listitem").filter({ hasText: /^Upstream\s*\d+\.\d+ s$/ });
     }));
 
   test("a retry with the same Idempotency-Key is listed as a replay that was not charged", () =>
