@@ -10,6 +10,14 @@ import { startFixtureUpstream } from "../support/upstreams/fixture-upstream.ts";
 import { noBrowser } from "./browser.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
 
+/** In the page, because the browser's driver looks only twice a second. */
+function untilShown(page: { textContent: string | null }, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): unknown => (page.textContent?.includes(text) ? resolve() : setTimeout(look, 10));
+    look();
+  });
+}
+
 /** Pages load their data again every minute. Without that, only live updates can show a change. */
 const withoutReloads = `
   const start = window.setInterval;
@@ -282,7 +290,7 @@ describe("owners", { skip: noBrowser }, async () => {
     });
   });
 
-  test("a search refused by a spent run budget appears on the open overview, with its key, run, code and request", async () => {
+  test("a search refused by a spent run budget appears on the open overview, with its key, run, code and request", async (t) => {
     const email = someone("agent");
     const { walletId } = await openTestAccount(db, email);
     const { key } = await createTestKey(db, { walletId, name: "Report agent" });
@@ -297,8 +305,10 @@ describe("owners", { skip: noBrowser }, async () => {
       const { status, headers } = await server.search(key, { query: "cats" }, run);
       assert.equal(status, 403);
       const requestId = headers.get("request-id") ?? assert.fail();
+      const refusedAt = performance.now();
+      await page.locator("html").evaluate(untilShown, requestId);
+      t.diagnostic(`shown after ${Math.round(performance.now() - refusedAt)} ms`);
       const row = failures.getByRole("listitem").filter({ hasText: requestId });
-      await row.waitFor();
       assert.match(
         await row.innerText(),
         /run_budget_spent\s+Refused, not charged, key Report agent, run nightly-report, request/,
