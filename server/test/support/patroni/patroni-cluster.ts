@@ -261,7 +261,11 @@ function readConfig({ home, diskMib, isFast }: PatroniOptions): PatroniConfig {
     wal_keep_size: quarter,
   });
   config.postgresql.pgpass = join(home, "pgpass");
-  config.postgresql.pg_hba = ["host all all 198.18.0.0/15 trust", "host replication all 198.18.0.0/15 trust"];
+  config.postgresql.pg_hba = [
+    "local all all peer",
+    "host all all 198.18.0.0/15 trust",
+    "host replication all 198.18.0.0/15 trust",
+  ];
   return config;
 }
 

@@ -73,8 +73,8 @@ function readSettings(): string[] {
 
 function replaceValues(text: string, values: Record<string, string>): string {
   return Object.entries(values).reduce((before, [name, value]) => {
-    const after = before.replace(new RegExp(`^${name}=.*$`, "m"), () => `${name}=${value}`);
-    if (after === before) throw new Error(`pgbackrest.conf does not set ${name}`);
-    return after;
+    const line = new RegExp(`^${name}=.*$`, "m");
+    if (!line.test(before)) throw new Error(`pgbackrest.conf does not set ${name}`);
+    return before.replace(line, () => `${name}=${value}`);
   }, text);
 }
