@@ -3,11 +3,12 @@ import { execFile, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
-import { openChaosCluster } from "../faults/chaos/chaos-cluster.ts";
+import { type ChaosCluster, openChaosCluster } from "../faults/chaos/chaos-cluster.ts";
 import { healthyUpstream } from "../faults/chaos/faults.ts";
 import { sendSearch } from "../faults/send-search.ts";
 import { until } from "../support/assertions/until.ts";
 import { parseCodeBlocks } from "../support/docs/read-code-blocks.ts";
+import type { Node } from "../support/patroni/patroni-cluster.ts";
 import { preparePgBackRest } from "../support/services/pgbackrest.ts";
 import { createTestWallet } from "../support/services/server.ts";
 
@@ -18,6 +19,36 @@ const page = readFileSync(join(root, "docs/runbooks/restore.md"), "utf8");
 const blocks = parseCodeBlocks(page).filter(({ language }) => language === "sh");
 const isInstalled = spawnSync("pgbackrest", ["version"]).status === 0;
 const skip = process.env["CI"] === undefined && !isInstalled && "pgbackrest is missing; .ci/run installs Debian's";
+
+/** Runs the block that contains some words, with the folders of this node, as the account that runs PostgreSQL. */
+function createRunner(
+  { folder, database }: ChaosCluster,
+  node: Node,
+  backRestConfig: string,
+): (words: string) => Promise<string> {
+  const env = {
+    PATH: process.env["PATH"],
+    LANG: "C.UTF-8",
+    PGHOST: node.folder,
+    PATRONICTL_CONFIG_FILE: database.configFile,
+    ...database.controlEnvironment,
+  };
+  return (words) => {
+    const block = blocks.find(({ text }) => text.includes(words)) ?? assert.fail(`no block contains ${words}`);
+    const text = block.text
+      .replaceAll("/var/lib/postgresql/15/main", node.data)
+      .replaceAll("/usr/lib/postgresql/15/bin", database.programs)
+      .replaceAll("sudo -u postgres ", "")
+      .replaceAll("pgbackrest --stanza", `pgbackrest --config=${backRestConfig} --stanza`);
+    const options = { env, cwd: folder, timeout: 300_000, ...database.account };
+    return new Promise((done, reject) => {
+      execFile("/bin/bash", ["-euo", "pipefail", "-c", text], options, (error, out, err) => {
+        if (error) reject(new Error(`${words}: ${error.message}\n${out}${err}`));
+        else done(`${out}${err}`);
+      });
+    });
+  };
+}
 
 test("a cluster whose disks are lost is restored from the backup and charges again", { skip }, async (t) => {
   const cluster = await openChaosCluster({ diskMib: 640, isFast: true, etcd: undefined, recoveryMs: 120_000 });
@@ -31,30 +62,7 @@ test("a cluster whose disks are lost is restored from the backup and charges aga
   chmodSync(folder, 0o755);
   const backRest = preparePgBackRest(folder, { "pg1-socket-path": node.folder });
 
-  /** Runs the block that contains `words`, with the folders of this node, as the account that runs PostgreSQL. */
-  function runBlock(words: string): Promise<string> {
-    const block = blocks.find(({ text }) => text.includes(words)) ?? assert.fail(`no block contains ${words}`);
-    const text = block.text
-      .replaceAll("/var/lib/postgresql/15/main", node.data)
-      .replaceAll("/usr/lib/postgresql/15/bin", database.programs)
-      .replaceAll("sudo -u postgres ", "")
-      .replaceAll("pgbackrest --stanza", `pgbackrest --config=${backRest.config} --stanza`);
-    const env = {
-      PATH: process.env["PATH"],
-      LANG: "C.UTF-8",
-      PGHOST: node.folder,
-      PATRONICTL_CONFIG_FILE: database.configFile,
-      ...database.controlEnvironment,
-    };
-    const options = { env, cwd: cluster.folder, timeout: 300_000, ...database.account };
-    return new Promise((done, reject) => {
-      execFile("/bin/bash", ["-euo", "pipefail", "-c", text], options, (error, out, err) => {
-        if (error) reject(new Error(`${words}: ${error.message}\n${out}${err}`));
-        else done(`${out}${err}`);
-      });
-    });
-  }
-
+  const runBlock = createRunner(cluster, node, backRest.config);
   const isPaid = async (): Promise<string | undefined> => {
     const answer = await sendSearch(servers[0]?.url ?? "", { wallet, query: "cats" });
     return answer.kind === "answered" && answer.status === 200 ? answer.requestId : undefined;
