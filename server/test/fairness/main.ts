@@ -46,7 +46,7 @@ try {
   if (refusals.includes(values.only)) {
     const forMs = values.seconds === undefined ? size.flood.forMs : Number(values.seconds) * 1_000;
     const result = await measureRefusals(fixture.target, { ...size.flood, forMs });
-    const faults = faultsOf(result);
+    const faults = [...faultsOf(result), ...result.during.failures.slice(0, 1)];
     if (faults.length > 0) harmed += 1;
     console.log(
       `${faults.length > 0 ? "HARMED" : "ok    "}  ${refusals}  ${faults.join("; ")}\n${formatFlood(result)}`,
