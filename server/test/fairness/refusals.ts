@@ -87,16 +87,19 @@ async function readCounted({ owner }: Pick<TestDatabase, "owner">): Promise<Floo
   return rows[0] ?? { requests: 0, hourRows: 0, dayRows: 0 };
 }
 
-/** A full server refuses requests with 503 before or after it knows their key. It counts those of a known one. */
+/**
+ * A full server refuses requests with 503, or closes their connection, before or after it knows their key. It counts those of a
+ * known one.
+ */
 function countRefused(statuses: Record<string, number>): { min: number; max: number } {
   const min = (statuses[402] ?? 0) + (statuses[429] ?? 0);
-  return { min, max: min + (statuses[503] ?? 0) };
+  return { min, max: min + (statuses[503] ?? 0) + (statuses["closed"] ?? 0) };
 }
 
 /** Wrong counts and rows. How many searches of the other wallet succeed depends on the machine. */
 export function faultsOf({ statuses, stored, maxStored, counted }: FloodResult): string[] {
   const { min, max } = countRefused(statuses);
-  const isRefused = (status: string): boolean => ["402", "429", "503"].includes(status);
+  const isRefused = (status: string): boolean => ["402", "429", "503", "closed"].includes(status);
   return [
     ...(Object.keys(statuses).every(isRefused) ? [] : ["some were not refused"]),
     ...(stored.rows > maxStored ? [`${stored.rows} rows were stored, more than ${maxStored}`] : []),
