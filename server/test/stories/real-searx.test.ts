@@ -119,7 +119,7 @@ test("a category selects engines of searx", { skip }, async (t) => {
     ["business", true],
     [undefined, true],
   ]) {
-    const { status, text } = await over.search(wallet.live, { query: "explicit locking", category });
+    const { status, text } = await over.search(wallet.live, { query: "explicit locking", category, n: 20 });
     assert.equal(status, 200, text);
     assert.ok(text.includes("https://www.postgresql.org/docs/15/explicit-locking.html"), `${category}: ${text}`);
     assert.equal(text.includes("https://example.org/cats"), isGeneral, `${category}: ${text}`);
