@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
+import { sealNewDataKey } from "../../../src/lib/data-key.ts";
 import { until } from "../../support/assertions/until.ts";
 import type { WalletLock } from "../../support/data/lock-wallet.ts";
-import type { TestWallet } from "../../support/services/server.ts";
+import { type TestWallet, testSecrets } from "../../support/services/server.ts";
 import type { Outcome, SearchRequest } from "../send-search.ts";
 import { walletStatements } from "../wallet-statements.ts";
 import { type CrashServer, openCrashFixture } from "./crash-fixture.ts";
@@ -132,6 +133,10 @@ const crashes: Moment[][] = [
     {
       name: "while its hold waits for a lock that is then released",
       async reach({ wallet, begin }) {
+        const { walletId } = wallet;
+        // Otherwise the search would wait for the same lock to create it.
+        const dataKey = sealNewDataKey(testSecrets, walletId);
+        await fixture.db.owner.query("insert into pb.data_keys values ($1, $2)", [walletId, dataKey]);
         const lock = await fixture.lock(wallet);
         begin();
         await until("the hold waits", async () => (await lock.waiting()) === 1);
