@@ -9,13 +9,7 @@ import { createOperatorRoutes } from "./app/operator-app.ts";
 import { recordNoResponse, recordResponse } from "./app/record-response.ts";
 import { reload } from "./app/reload.ts";
 import { openFigures, openReports } from "./app/reports.ts";
-import {
-  createChargeRecorder,
-  createSearchDependencies,
-  openLedger,
-  openRouter,
-  traceSearches,
-} from "./app/search-app.ts";
+import { createSearchDependencies, openLedger, openRouter, openRunner, traceSearches } from "./app/search-app.ts";
 import { siteRoutes } from "./app/site-routes.ts";
 import type { ServerConfig } from "./config/config.ts";
 import { describeUnknownOperation, findProblemShape } from "./dialects/dialects.ts";
@@ -31,7 +25,6 @@ import { createCaller } from "./providers/call-provider.ts";
 import type { Upstream } from "./providers/provider.ts";
 import { createRanking } from "./ranking/ranking.ts";
 import { createSearchPayments } from "./search/pay-for-search.ts";
-import { createSearchRunner } from "./search/run-search.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics } from "./telemetry/metrics.ts";
 import { createDataKeys } from "./wallet/wallet.ts";
@@ -134,9 +127,7 @@ function openServices(config: ServerConfig, log: Log, state: { isDraining: boole
   const dataKeys = createDataKeys({ tenant: connections.tenantPool, secrets, onUnopened });
   const modules = { config, secrets, dataKeys, connections, metrics, keys, limits, router, ranking, tally, payments };
   const search = createSearchDependencies(modules);
-  const recordCharge = createChargeRecorder({ metrics, router, tally });
-  const recorders = { metrics, figures, recordCharge, recordUnheld: tally.recordUnheld };
-  const runner = createSearchRunner(search, { ...recorders, startTrace: tracing?.startSearch });
+  const runner = openRunner(search, { metrics, figures, router, tally, tracing });
   return {
     config,
     log,

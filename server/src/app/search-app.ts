@@ -18,7 +18,7 @@ import { createSearchLimits } from "../search/limit-searches.ts";
 import type { SearchPayments } from "../search/pay-for-search.ts";
 import { recordCall } from "../search/record-call.ts";
 import { createRouter, type Router, type RouterDependencies } from "../search/routing.ts";
-import type { SearchRecorders } from "../search/run-search.ts";
+import { createSearchRunner, type SearchRecorders, type SearchRunner } from "../search/run-search.ts";
 import type { SearchDependencies } from "../search/search.ts";
 import { createStartCalls } from "../search/search-calls.ts";
 import { readWait } from "../search/search-headers.ts";
@@ -92,11 +92,23 @@ export function createSearchDependencies(dependencies: SearchAppDependencies): S
   };
 }
 
-export function createChargeRecorder({
-  metrics,
-  router,
-  tally,
-}: Pick<SearchAppDependencies, "metrics" | "router" | "tally">): SearchRecorders["recordCharge"] {
+interface RunnerDependencies extends Pick<SearchAppDependencies, "metrics" | "router" | "tally"> {
+  figures: SearchRecorders["figures"];
+  tracing: Tracing | undefined;
+}
+
+export function openRunner(search: SearchDependencies, dependencies: RunnerDependencies): SearchRunner {
+  const { metrics, figures, tally, tracing } = dependencies;
+  return createSearchRunner(search, {
+    metrics,
+    figures,
+    recordCharge: createChargeRecorder(dependencies),
+    recordUnheld: tally.recordUnheld,
+    startTrace: tracing?.startSearch,
+  });
+}
+
+function createChargeRecorder({ metrics, router, tally }: RunnerDependencies): SearchRecorders["recordCharge"] {
   return ({ charge, provider }) => {
     if (charge === 0n) return;
     metrics.countCaptured();
