@@ -12,8 +12,9 @@ import type { Schema } from "./schema-values.ts";
 /** Every route of both listeners: openapi.json, the compatibility endpoints, the console, operators and health. */
 export function readOperations(): FuzzOperation[] {
   const documented = publicOperations();
-  const internal = [...operatorOperations(), ...operatorSession, ...health];
-  return [...documented, ...compatOperations(), ...consoleOperations(documented), ...internal];
+  const console = consoleOperations(documented);
+  const internal = [...operatorOperations(), ...operatorViews(console), ...operatorSession, ...health];
+  return [...documented, ...compatOperations(), ...console, ...internal];
 }
 
 function publicOperations(): FuzzOperation[] {
@@ -82,7 +83,7 @@ const limit: Schema = { type: "integer", minimum: 1, maximum: 200 };
 const operatorQueries: Record<string, Record<string, Schema>> = {
   accounts: { email: text, limit },
   wallets: { name: text, cursor: text, limit },
-  entries: { request_id: text },
+  find: { text, from: text, to: text, outcome: text },
   margin: { from: text, to: text },
   audit: { wallet: text, cursor: text, limit },
 };
@@ -102,6 +103,14 @@ function operatorOperations(): FuzzOperation[] {
       body: method === "POST" ? requestBody : undefined,
     });
   });
+}
+
+/** The pages of an owner, which operators see as well, and the wallet itself. */
+function operatorViews(console: readonly FuzzOperation[]): FuzzOperation[] {
+  const wallet = createOperation("GET", "/console/api/wallets/{walletId}", {});
+  return [wallet, ...console.filter(({ method, credential }) => method === "GET" && credential === "session")].map(
+    (operation) => ({ ...operation, listener: "internal", credential: "operator", weight: 2 }),
+  );
 }
 
 const tokenBody: Schema = { type: "object", required: ["token"], properties: { token: { const: "{{operator}}" } } };
