@@ -12,7 +12,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { plantedFaults } from "./faults.ts";
@@ -35,18 +35,23 @@ async function main(): Promise<void> {
   const selected = (values.only?.split(",").map(getFault) ?? plantedFaults).filter(
     (fault) => !values.tenth || isInTenth(fault, readFileSync(fault.file, "utf8")),
   );
-  const tree = copyTree();
-  process.once("exit", () => rmSync(tree, { recursive: true, force: true }));
   process.once("SIGINT", () => process.exit(1));
 
   let caught = 0;
-  const passing = new Set<string>();
-  for (const fault of selected) {
-    if (values.tenth) passing.add(keyOf(fault));
-    const result = await tryFault(tree, fault, passing);
-    if (result === "caught") caught += 1;
-    console.log(`${result}: ${fault.id} in ${fault.file}, ${fault.description}\n    ${fault.caughtBy}`);
-  }
+  const passing = new Set<string>(values.tenth ? selected.map(keyOf) : []);
+  const queue = [...selected];
+  // As many at a time as test files, because they wait for most of their time.
+  await Promise.all(
+    Array.from({ length: availableParallelism() + 1 }, async (_, index) => {
+      const copy = { tree: copyTree(), templates: `${templatePrefix}_${index}` };
+      process.once("exit", () => rmSync(copy.tree, { recursive: true, force: true }));
+      for (let fault = queue.shift(); fault; fault = queue.shift()) {
+        const result = await tryFault(copy, fault, passing);
+        if (result === "caught") caught += 1;
+        console.log(`${result}: ${fault.id} in ${fault.file}, ${fault.description}\n    ${fault.caughtBy}`);
+      }
+    }),
+  );
   console.log(`${caught} of ${selected.length} planted faults caught`);
   process.exitCode = caught === selected.length ? 0 : 1;
 }
@@ -59,19 +64,25 @@ export function isInTenth({ id }: PlantedFault, text: string): boolean {
   return createHash("sha256").update(id).update(text).digest().readUInt32BE() % 10 === 0;
 }
 
+/** A copy of the repository, in which one fault at a time is planted. */
+interface Copy {
+  tree: string;
+  templates: string;
+}
+
 function keyOf({ tests, caughtBy }: PlantedFault): string {
   return JSON.stringify([tests, caughtBy]);
 }
 
 /** `passing` has the tests that passed without a fault. */
-async function tryFault(tree: string, fault: PlantedFault, passing: Set<string>): Promise<string> {
+async function tryFault(copy: Copy, fault: PlantedFault, passing: Set<string>): Promise<string> {
   if (!passing.has(keyOf(fault))) {
-    const outcome = await runTest(tree, fault);
+    const outcome = await runTest(copy, fault);
     if (outcome !== "passed") return `${outcome} WITHOUT THE FAULT`;
     passing.add(keyOf(fault));
   }
-  const undo = plant(tree, fault);
-  const outcome = await runTest(tree, fault);
+  const undo = plant(copy.tree, fault);
+  const outcome = await runTest(copy, fault);
   undo();
   return outcome === "failed" ? "caught" : `NOT CAUGHT, test ${outcome}`;
 }
@@ -114,11 +125,14 @@ function copyTree(): string {
   return tree;
 }
 
-function runTest(tree: string, { tests, caughtBy }: PlantedFault): Promise<"passed" | "failed" | "did not run"> {
+function runTest(
+  { tree, templates }: Copy,
+  { tests, caughtBy }: PlantedFault,
+): Promise<"passed" | "failed" | "did not run"> {
   return new Promise((done) => {
     const child = spawn(process.execPath, ["tools/test-report.ts", ...tests, "--name", caughtBy], {
       cwd: tree,
-      env: { ...process.env, PENNYBLACK_TEST_TEMPLATE_PREFIX: templatePrefix },
+      env: { ...process.env, PENNYBLACK_TEST_TEMPLATE_PREFIX: templates },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let output = "";
