@@ -79,7 +79,6 @@ test("every metric except a few details is on the dashboard or in an alert", () 
     "v8js_memory_heap_space_available_size",
     "v8js_memory_heap_space_physical_size",
     "v8js_resource_active",
-    "pennyblack_data_keys_not_opened",
     "pennyblack_reload_faults",
     "pennyblack_expired_holds",
     "pennyblack_usage_corrections",
