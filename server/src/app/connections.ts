@@ -3,7 +3,7 @@ import type { Config } from "../config/config.ts";
 import type { Constants } from "../config/constants.ts";
 import { serverConnections } from "../db/connection-counts.ts";
 import { createFence, type Fence } from "../db/fence.ts";
-import { describeDatabaseFailure, findSchemaFault } from "../db/migrate.ts";
+import { describeDatabaseFailure, findSchemaFault } from "../db/find-schema-fault.ts";
 import { createPool, type Pool, waitForConnection } from "../db/pool.ts";
 import { findLimitFault, findRoleFault } from "../db/roles.ts";
 import { type ServiceWatch, watchService } from "../lib/watch-service.ts";

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from "node:crypto";
 import type { ServerConfig } from "../config/config.ts";
+import { describeDatabaseFailure } from "../db/find-schema-fault.ts";
 import { findUnlistedSecret } from "../db/find-unlisted-secret.ts";
-import { describeDatabaseFailure } from "../db/migrate.ts";
 import { startServerReports } from "../db/report-server.ts";
 import { databaseNameOf, startTimelineSharing } from "../db/share-timeline.ts";
 import { startClockWatch } from "../db/watch-clock.ts";

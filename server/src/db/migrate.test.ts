@@ -9,7 +9,8 @@ import { until } from "../../test/support/assertions/until.ts";
 import { seedWallet } from "../../test/support/data/seed-wallet.ts";
 import { createTestDatabase } from "../../test/support/services/database.ts";
 import { holdBatch } from "../wallet/statements.ts";
-import { findSchemaFault, MigrationRefused, migrate } from "./migrate.ts";
+import { findSchemaFault } from "./find-schema-fault.ts";
+import { MigrationRefused, migrate } from "./migrate.ts";
 import { grantDatabase, withRole } from "./roles.ts";
 import { readSchemaFiles, serverFolder } from "./schema-files.ts";
 

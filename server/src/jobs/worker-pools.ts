@@ -1,7 +1,7 @@
 import type { WorkerConfig } from "../config/config.ts";
 import { workerConnections } from "../db/connection-counts.ts";
 import { createFence } from "../db/fence.ts";
-import { describeDatabaseFailure } from "../db/migrate.ts";
+import { describeDatabaseFailure } from "../db/find-schema-fault.ts";
 import { createPool, type Pool } from "../db/pool.ts";
 import { findRoleFault } from "../db/roles.ts";
 import type { Log } from "../telemetry/log.ts";
