@@ -73,8 +73,8 @@ interface FileResult {
 const results = new Map<string, FileResult>();
 const failedFiles = (): string[] => [...results.keys()].filter((file) => resultOf(file).failures.length > 0);
 
-// One more than cores, because files wait for timers and other processes for nearly half of their time.
-if (files.length > 0) await runTests(files, availableParallelism() + 1);
+// Two more than cores, because files wait for timers and other processes for nearly half of their time.
+if (files.length > 0) await runTests(files, availableParallelism() + 2);
 readCpuTimes();
 for (const file of failedFiles()) printFailures(file);
 
