@@ -16,7 +16,7 @@ import { type ProblemCode, problemCodes, problemRow } from "./problems/problems.
 import { publicRoutes } from "./sites/public-routes.ts";
 import { renderMetricsPage } from "./telemetry/metrics-page.ts";
 
-// `npm run generate` writes openapi.json and docs/reference.md from the routes, docs/problems from problems.ts,
+// `npm run generate` writes openapi.json and the reference in docs from the routes, docs/problems from problems.ts,
 // the tables in docs/compat from the dialects, the scopes in docs/api-keys.md from scopes.ts, docs/metrics.md from
 // metric-table.ts, docs/changelog.md from CHANGELOG.md, the chart's alert rules, and server/sql/VERSION.
 // With --check it fails if any is stale.
@@ -25,7 +25,6 @@ const root = new URL("../../", import.meta.url);
 const description = openapi();
 const files = new Map<string, string>([
   ["openapi.json", description],
-  ["docs/reference.md", renderReference(resolveReferences(JSON.parse(description) as OpenapiDocument), readExamples())],
   ["docs/problems.md", problemIndex()],
   ["docs/changelog.md", changelog()],
   ["docs/metrics.md", renderMetricsPage()],
@@ -34,6 +33,8 @@ const files = new Map<string, string>([
   // A chart can contain only files of its own folder.
   ["deploy/helm/pennyblack/files/rules.yml", alertRules()],
 ]);
+const reference = renderReference(resolveReferences(JSON.parse(description) as OpenapiDocument), readExamples());
+for (const [page, text] of reference) files.set(`docs/${page}.md`, text);
 for (const dialect of dialects) {
   const page = `docs/compat/${dialect.name}.md`;
   files.set(page, insertGenerated(readOrEmpty(page), "server/src/dialects", renderTable(dialect)));
@@ -108,8 +109,12 @@ function changelog(): string {
   return `<!-- Generated from CHANGELOG.md by \`npm run generate\`. -->\n\n${text.replaceAll("](docs/", "](")}`;
 }
 
+/** Of the folders in which every page is generated. */
 function existingPages(): string[] {
-  return readdirSync(new URL("docs/problems/", root)).map((name) => `docs/problems/${name}`);
+  return ["docs/problems/", "docs/reference/"].flatMap((folder) => {
+    mkdirSync(new URL(folder, root), { recursive: true });
+    return readdirSync(new URL(folder, root)).map((name) => `${folder}${name}`);
+  });
 }
 
 function check(): void {
@@ -121,7 +126,6 @@ function check(): void {
 }
 
 function write(): void {
-  mkdirSync(new URL("docs/problems/", root), { recursive: true });
   for (const name of existingPages()) if (!files.has(name)) rmSync(new URL(name, root));
   // Renamed into place, so that readers never see a partial file.
   for (const [name, text] of files) {

@@ -2,7 +2,7 @@ import { formatJson } from "./format-json.ts";
 import type { ReferenceExample } from "./reference-example.ts";
 import { renderSamples } from "./render-samples.ts";
 
-// Renders the API reference as Markdown from openapi.json and the recorded examples.
+// Renders the API reference as Markdown from openapi.json and the recorded examples: an overview and a page per resource.
 
 interface Schema {
   type?: string | string[];
@@ -51,37 +51,88 @@ export interface OpenapiDocument {
   components: { headers: Record<string, { description: string }> };
 }
 
-export function renderReference(document: OpenapiDocument, examples: Record<string, ReferenceExample>): string {
-  const { tags, paths, components } = document;
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
-  );
-  return [
-    "<!-- Generated from the routes of the server by `npm run generate`. The samples run in server/test/reference. -->",
-    "# API reference",
-    "Send your API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Request and response bodies are JSON. Amounts are decimal strings in USD, times are ISO 8601 in UTC.",
-    "The samples read the base URL from `PENNYBLACK_URL`, an API key that can search from `PENNYBLACK_API_KEY` and a management key from `PENNYBLACK_MANAGEMENT_KEY`. Responses are recorded from a real server; long lists and strings are shortened, and secrets are replaced by `...`.",
-    "Errors are never charged. [Errors and retries](errors.md) describes their format. The OpenAPI 3.1 description of this API is at `/openapi.json`.",
-    "## Response headers",
-    table(
-      ["Header", "Description"],
-      Object.entries(components.headers).map(([name, { description }]) => [code(name), description]),
-    ),
-    ...tags.flatMap(({ name, description }) => [
-      `## ${name} {#${name.toLowerCase()}}`,
-      description,
-      ...operations
-        .filter(({ operation }) => operation.tags.includes(name))
-        .flatMap((entry) => renderOperation(entry, examples[entry.operation.operationId])),
-    ]),
-    "",
-  ].join("\n\n");
-}
-
 interface OperationEntry {
   path: string;
   method: string;
   operation: Operation;
+}
+
+/** The pages of the reference: an overview, and one for each tag, by file name without the extension. */
+export function renderReference(
+  document: OpenapiDocument,
+  examples: Record<string, ReferenceExample>,
+): Map<string, string> {
+  const { tags, paths, components } = document;
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  );
+  const resources = tags.map(({ name, description }) => ({
+    name,
+    page: `reference/${name.toLowerCase()}`,
+    description,
+    operations: operations.filter(({ operation }) => operation.tags.includes(name)),
+  }));
+  return new Map([
+    ["reference", renderOverview(resources, components.headers)],
+    ...resources.map((resource) => [resource.page, renderResource(resource, examples)] as const),
+  ]);
+}
+
+interface Resource {
+  name: string;
+  page: string;
+  description: string;
+  operations: OperationEntry[];
+}
+
+const origin =
+  "<!-- Generated from the routes of the server by `npm run generate`. The samples run in server/test/reference. -->";
+
+function renderOverview(resources: readonly Resource[], headers: OpenapiDocument["components"]["headers"]): string {
+  return [
+    origin,
+    "# API reference",
+    "Send your API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Request and response bodies are JSON. Amounts are decimal strings in USD, times are ISO 8601 in UTC.",
+    "The samples read the base URL from `PENNYBLACK_URL`, an API key that can search from `PENNYBLACK_API_KEY` and a management key from `PENNYBLACK_MANAGEMENT_KEY`. Responses are recorded from a real server; long lists and strings are shortened, and secrets are replaced by `...`.",
+    "Errors are never charged. [Errors and retries](errors.md) describes their format. The OpenAPI 3.1 description of this API is at `/openapi.json`.",
+    ...resources.flatMap(({ name, page, description, operations }) => [
+      `## [${name}](${page}.md)`,
+      description,
+      operationTable(operations, `${page}.md`),
+    ]),
+    "## Response headers",
+    table(
+      ["Header", "Description"],
+      Object.entries(headers).map(([name, { description }]) => [code(name), description]),
+    ),
+    "",
+  ].join("\n\n");
+}
+
+/** The samples are beside the fields on wide screens, instead of the outline. */
+function renderResource(
+  { name, description, operations }: Resource,
+  examples: Record<string, ReferenceExample>,
+): string {
+  return [
+    "---\naside: false\npageClass: reference\n---",
+    origin,
+    `# ${name}`,
+    description,
+    operationTable(operations, ""),
+    ...operations.flatMap((entry) => renderOperation(entry, examples[entry.operation.operationId])),
+    "",
+  ].join("\n\n");
+}
+
+function operationTable(operations: readonly OperationEntry[], page: string): string {
+  return table(
+    ["Operation", "Request"],
+    operations.map(({ method, path, operation: { operationId, summary } }) => [
+      `[${summary}](${page}#${operationId})`,
+      code(`${method} ${path}`),
+    ]),
+  );
 }
 
 function renderOperation({ path, method, operation }: OperationEntry, example: ReferenceExample | undefined): string[] {
@@ -90,17 +141,37 @@ function renderOperation({ path, method, operation }: OperationEntry, example: R
   const [mediaType = "", content] = Object.entries(answer?.content ?? {})[0] ?? [];
   const body = requestBody?.content["application/json"]?.schema;
   const sampled = { operationId, method, path, keyVariable: keyVariableOf(operation) };
+  const fields = content?.schema === undefined ? [] : fieldsOf(content.schema);
   return [
-    `### ${summary} {#${operationId}}`,
+    `## ${summary} {#${operationId}}`,
+    '<div class="operation">\n<div>',
     code(`${method} ${path}`),
     description,
     `Authentication: ${authenticationOf(operation)}.`,
-    ...(example ? [renderSamples(sampled, example)] : []),
-    ...(parameters.length === 0 ? [] : [table(["Parameter", "Description"], parameters.map(describeParameter))]),
-    ...(body ? ["Request body:", fieldTable(body)] : []),
-    ...describeAnswer(status, mediaType, content?.schema, example?.response),
+    ...(body ? ["**Request body**", fieldTable(body)] : []),
+    ...describeParameters(parameters),
+    ...(fields.length === 0 ? [] : [`**Response** ${status}`, table(["Field", "Description"], fields)]),
     ...describeErrors(responses),
+    "</div>\n<div>",
+    ...(example ? [renderSamples(sampled, example)] : []),
+    `Returns ${status}${fields.length === 0 ? `, ${code(mediaType)}.` : ":"}`,
+    ...renderAnswer(example?.response),
+    "</div>\n</div>",
   ];
+}
+
+function renderAnswer(response: unknown): string[] {
+  if (typeof response === "string") return [`\`\`\`text\n${response}\n\`\`\``];
+  return typeof response === "object" ? [`\`\`\`json\n${formatJson(response)}\n\`\`\``] : [];
+}
+
+const places = { path: "Path parameters", query: "Query parameters", header: "Request headers" };
+
+function describeParameters(parameters: readonly Parameter[]): string[] {
+  return Object.entries(places).flatMap(([place, title]) => {
+    const rows = parameters.filter((parameter) => parameter.in === place).map(describeParameter);
+    return rows.length === 0 ? [] : [`**${title}**`, table(["Name", "Description"], rows)];
+  });
 }
 
 function keyVariableOf(operation: Operation): string | undefined {
@@ -114,29 +185,16 @@ function authenticationOf(operation: Operation): string {
   return scope === undefined ? "any API key" : `API key with the ${code(scope)} scope`;
 }
 
-function describeParameter({ name, in: location, required, description, schema }: Parameter): string[] {
-  const described = describe(
-    { ...schema, ...(description !== undefined && { description }) },
-    required ? [] : ["optional"],
-  );
-  return [code(name), `${location}, ${described}`];
-}
-
-function describeAnswer(status: string, mediaType: string, schema: Schema | undefined, response: unknown): string[] {
-  const fields = schema === undefined ? [] : fieldsOf(schema);
-  return [
-    fields.length === 0 ? `Returns ${status}, ${code(mediaType)}.` : `Returns ${status}:`,
-    ...(typeof response === "string" ? [`\`\`\`text\n${response}\n\`\`\``] : []),
-    ...(typeof response === "object" ? [`\`\`\`json\n${formatJson(response)}\n\`\`\``] : []),
-    ...(fields.length === 0 ? [] : [table(["Field", "Description"], fields)]),
-  ];
+function describeParameter({ name, required, description, schema }: Parameter): string[] {
+  const described = { ...schema, ...(description !== undefined && { description }) };
+  return [code(name), describe(described, required ? [] : ["optional"])];
 }
 
 /** Collapsed, because they are the longest part of most operations and the same in many. */
 function describeErrors(responses: Operation["responses"]): string[] {
   const rows = Object.entries(responses).flatMap(([status, { content }]) =>
     Object.entries(content?.["application/problem+json"]?.examples ?? {}).map(([name, { summary, value }]) => {
-      return [status, `[${code(name)}](problems/${name}.md)`, summary, value.retryable ? "yes" : "no"];
+      return [status, `[${code(name)}](../problems/${name}.md)`, summary, value.retryable ? "yes" : "no"];
     }),
   );
   const errors = table(["Status", "Code", "Meaning", "Retry"], rows);

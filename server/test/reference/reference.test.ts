@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -9,11 +9,13 @@ import { parseCodeBlocks } from "../support/docs/read-code-blocks.ts";
 import { faultOf, openSamples } from "../support/docs/run-code-block.ts";
 import { readExamples, startReferenceServer } from "./reference-server.ts";
 
-// The examples of docs/reference.md are what the server returns, match openapi.json, and the samples beside them run.
+// The examples of docs/reference are what the server returns, match openapi.json, and the samples beside them run.
 
 const { server, operations, prepare, record, close } = await startReferenceServer();
 const examples = readExamples();
-const page = readFileSync(new URL("../../../docs/reference.md", import.meta.url), "utf8");
+const pages = globSync(resolve(import.meta.dirname, "../../../docs/reference/*.md")).map((page) =>
+  readFileSync(page, "utf8"),
+);
 const document = resolveReferences((await server.request("/openapi.json")).body);
 const installed = installPacked();
 // Without this, curl exits with 0 for a 402.
@@ -83,7 +85,7 @@ for (const operation of operations) {
   });
 
   test(`the samples of ${operationId} run`, async () => {
-    const [, section = ""] = page.split(` {#${operationId}}\n`);
+    const [, section = ""] = pages.join("\n").split(` {#${operationId}}\n`);
     const samples = parseCodeBlocks(section.split("\n:::\n")[0] ?? "");
     assert.deepEqual(
       samples.map(({ language }) => language),

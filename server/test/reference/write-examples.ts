@@ -4,7 +4,7 @@ import { formatJson } from "../../src/api-docs/format-json.ts";
 import type { ReferenceExample } from "../../src/api-docs/reference-example.ts";
 import { examplesFile, startReferenceServer } from "./reference-server.ts";
 
-// npm run docs:examples: records the examples of docs/reference.md. Needs the PostgreSQL and Redis of the tests.
+// npm run docs:examples: records the examples of docs/reference. Needs the PostgreSQL and Redis of the tests.
 
 const { operations, prepare, record, close } = await startReferenceServer();
 const examples: Record<string, ReferenceExample> = {};
