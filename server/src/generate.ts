@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { Type } from "typebox";
 import { formatJson } from "./api-docs/format-json.ts";
 import { describeRoutes, exampleOf } from "./api-docs/openapi.ts";
+import { problemMembers } from "./api-docs/problem-schema.ts";
 import type { ReferenceExample } from "./api-docs/reference-example.ts";
-import { type OpenapiDocument, renderReference } from "./api-docs/render-reference.ts";
+import { fieldTable, type OpenapiDocument, renderReference } from "./api-docs/render-reference.ts";
 import { resolveReferences } from "./api-docs/resolve-references.ts";
 import { type ApiDependencies, apiRoutes } from "./app/api-routes.ts";
 import { checksumOfSchema, parseVersion } from "./db/schema-files.ts";
@@ -66,15 +68,21 @@ function readExamples(): Record<string, ReferenceExample> {
 }
 
 function problemMarkdown(code: ProblemCode): string {
-  const { status, title, retryable, page } = problemRow(code);
+  const { status, title, retryable, cause, fix } = problemRow(code);
+  const retry = retryable ? "The same request can succeed later." : "A retry fails until the cause is removed.";
+  const members = problemMembers[code];
   return [
     "<!-- Generated from server/src/problems/problems.ts by `npm run generate`. -->",
     `# ${title}`,
-    `\`${status} ${code}\``,
-    page,
-    `- **Charged:** no. Errors are never charged.`,
-    `- **Retry:** ${retryable ? "yes. The same request can succeed later." : "no. The same request will fail again."}`,
+    `\`${status} ${code}\`: you were not charged. ${retry}`,
+    "## Cause",
+    cause,
+    "## Fix",
+    fix,
+    "## Example",
     `\`\`\`json\n${JSON.stringify(exampleOf(code), null, 2)}\n\`\`\``,
+    ...(members === undefined ? [] : ["## Fields", fieldTable(Type.Object(members))]),
+    "[Errors and retries](../errors.md) describes the fields of every problem.",
     "",
   ].join("\n\n");
 }

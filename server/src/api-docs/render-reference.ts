@@ -201,7 +201,7 @@ function describeErrors(responses: Operation["responses"]): string[] {
   return rows.length === 0 ? [] : ["<details>\n<summary>Errors</summary>", errors, "</details>"];
 }
 
-function fieldTable(schema: Schema): string {
+export function fieldTable(schema: Schema): string {
   return table(["Field", "Description"], fieldsOf(schema));
 }
 

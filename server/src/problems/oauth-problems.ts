@@ -7,7 +7,9 @@ export const oauthProblems = {
     title: "Invalid access token",
     detail: "{fault}. You were not charged. Sign in again from the app.",
     values: { fault: "The access token has expired" },
-    page: "The token must be a JWT of the operator's OpenID Connect provider, signed with an asymmetric key, unexpired, issued for this server's `/mcp` URL (`aud`), and name the person (`sub`) and the client (`client_id` or `azp`). An app that was disconnected in the console is rejected with any token until it is allowed there again. For operators: `detail` names the check that failed; see docs/mcp.md.",
+    cause:
+      "The token must be a JWT of the operator's OpenID Connect provider, signed with an asymmetric key, unexpired, issued for this server's `/mcp` URL (`aud`), and name the person (`sub`) and the client (`client_id` or `azp`). An app that was disconnected in the console is rejected with any token.",
+    fix: "Sign in again from the app. If you disconnected it, allow it again in the console. For operators: `detail` names the check that failed; see docs/mcp.md.",
     headers: { "www-authenticate": 'Bearer realm="search", error="invalid_token"' },
   },
   app_not_connected: {
@@ -17,7 +19,8 @@ export const oauthProblems = {
       "{fault}. You were not charged. Open `connect_url` to choose the wallet that apps spend from, then try again.",
     members: { connect_url: "https://pennyblack.example/console/apps" },
     values: { fault: "You have not turned on connected apps for a wallet" },
-    page: "You signed in to an app, but no wallet pays for its searches yet. Open the console with the same sign-in, choose a wallet on the page **Apps**, and turn on connected apps. Each app gets a daily budget of its own. Only owners and developers of an account can do this.",
+    cause: "You signed in to an app, but no wallet pays for its searches yet.",
+    fix: "Open the console with the same sign-in, choose a wallet on the page **Apps**, and turn on connected apps. Each app gets a daily budget of its own. Only owners and developers of an account can do this.",
   },
   identity_provider_unavailable: {
     status: 503,
@@ -25,7 +28,9 @@ export const oauthProblems = {
     retryable: true,
     detail:
       "The access token could not be checked, because the identity provider is unavailable. You were not charged. Retry after the number of seconds in `Retry-After`.",
-    page: "The server needs the signing keys of the operator's OpenID Connect provider to check an access token. API keys still work.",
+    cause:
+      "The server needs the signing keys of the operator's OpenID Connect provider to check an access token, and cannot get them.",
+    fix: "Retry after the number of seconds in `Retry-After`. API keys still work.",
     retryAfterSeconds: 5,
   },
 } as const satisfies Record<string, ProblemRow>;

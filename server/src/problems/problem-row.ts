@@ -5,8 +5,9 @@ export interface ProblemRow {
   /** Whether the same request can succeed later. Default: false. */
   retryable?: boolean;
   detail: string;
-  /** Text of the documentation page: causes and remedies, in a few sentences. */
-  page: string;
+  /** Of the documentation page: why the request was rejected, and what to do, in a few sentences each. */
+  cause: string;
+  fix: string;
   /** Headers sent with every occurrence. */
   headers?: Record<string, string>;
   retryAfterSeconds?: number;

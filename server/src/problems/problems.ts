@@ -19,7 +19,9 @@ export const problems = {
     status: 400,
     title: "Malformed JSON",
     detail: "{fault}. You were not charged. {advice}.",
-    page: "The request body is empty, truncated, not UTF-8 or not valid JSON. `detail` names the first fault with its line and column, such as a single quote, a trailing comma or a missing bracket. Build the body with a JSON encoder instead of concatenating strings.",
+    cause:
+      "The request body is empty, truncated, not UTF-8 or not valid JSON. `detail` names the first fault with its line and column, such as a single quote, a trailing comma or a missing bracket.",
+    fix: "Build the body with a JSON encoder instead of concatenating strings.",
     members: { errors: [{ pointer: "#", code: "malformed_json", detail: exampleJsonFault }] },
     values: { fault: exampleJsonFault, advice: "Send a single JSON object" },
   },
@@ -28,7 +30,9 @@ export const problems = {
     title: "Invalid request",
     detail:
       "`n` must be an integer from 1 to 20, but is 50. You were not charged. Correct the request and send it again.",
-    page: "A field is missing, unknown, of the wrong type or out of range, or appears twice. Values are never coerced, clamped or ignored, so a typo cannot cost you a search. `errors` lists every invalid field with a JSON Pointer to it (`#` for a header), what was received and what is expected. A name that resembles a known one comes with a suggestion. A search accepts `query` (required), `n` (1 to 20) and `category` (programming, research, gov, business), and no other fields.",
+    cause:
+      "A field is missing, unknown, of the wrong type or out of range, or appears twice. Values are never coerced, clamped or ignored, so a typo cannot cost you a search.",
+    fix: "Correct every field listed in `errors`. A name that resembles a known one comes with a suggestion. A search accepts `query` (required), `n` (1 to 20) and `category` (programming, research, gov, business), and no other fields.",
     members: {
       errors: [{ pointer: "#/n", code: "out_of_range", detail: "must be an integer from 1 to 20, but is 50" }],
     },
@@ -38,7 +42,9 @@ export const problems = {
     title: "Query too long",
     detail:
       "The query has {actual}; the limit is {limit}. You were not charged. Shorten the query; it is never truncated.",
-    page: "A query can have 1 to 2,048 characters. Each upstream has its own limit, often 400. A query that no configured upstream accepts is rejected instead of truncated. `characters` is the length of your query and `max_characters` the longest one accepted; `words` and `max_words` are present if an upstream limits the number of words.",
+    cause:
+      "A query can have 1 to 2,048 characters. Each upstream has its own limit, often 400. A query that no configured upstream accepts is rejected instead of truncated.",
+    fix: "Shorten the query to `max_characters`, and to `max_words` if that is present.",
     members: {
       characters: 2100,
       max_characters: 2048,
@@ -53,7 +59,8 @@ export const problems = {
     title: "Conflicting API keys",
     detail:
       "The request has two different API keys, so the wallet to charge is ambiguous. You were not charged. Send one key.",
-    page: "`Authorization: Bearer` and `x-api-key`, or repeated lines of either header, contain different keys. Send the key in one header, or the same key in both.",
+    cause: "`Authorization: Bearer` and `x-api-key`, or repeated lines of either header, contain different keys.",
+    fix: "Send the key in one header, or the same key in both.",
     members: { errors: [{ pointer: "#", code: "conflicting_credentials", detail: "send one key" }] },
   },
   authentication_required: {
@@ -61,7 +68,9 @@ export const problems = {
     title: "Authentication required",
     detail:
       "{fault}. You were not charged. Send the key as `Authorization: Bearer <API_KEY>` or `x-api-key: <API_KEY>`; a key in the URL or the body is not read.",
-    page: "Neither header contains an API key. A key in the URL or the body is not read. `Authorization` needs the scheme `Bearer`, a space and the key; `x-api-key` contains the key alone. If the header is sent but empty, the variable that holds your key is probably not set.",
+    cause:
+      "Neither header contains an API key. If the header is sent but empty, the variable that holds your key is probably not set.",
+    fix: "Send `Authorization` with the scheme `Bearer`, a space and the key, or `x-api-key` with the key alone. A key in the URL or the body is not read.",
     values: { fault: "The request has no API key" },
     headers: { "www-authenticate": 'Bearer realm="search"' },
   },
@@ -71,21 +80,26 @@ export const problems = {
     detail:
       "{fault}. You were not charged. Send the whole key: it starts with `pb_live_`, `pb_test_` or `pb_mgmt_` and has 44 or 55 characters.",
     values: { fault: "This server has no such API key" },
-    page: "The key is mistyped or truncated, or was never issued by this server. The last six characters are a checksum, so a typo never matches another key.",
+    cause:
+      "The key is mistyped or truncated, or was never issued by this server. The last six characters are a checksum, so a typo never matches another key.",
+    fix: "Copy the whole key again. If you no longer have it, create another one.",
     headers: { "www-authenticate": 'Bearer realm="search", error="invalid_token"' },
   },
   api_key_revoked: {
     status: 401,
     title: "API key revoked",
     detail: "This API key was revoked. You were not charged. Use another key.",
-    page: "The wallet's owner or the operator revoked the key. A revoked key cannot spend from the moment the revocation commits.",
+    cause:
+      "The wallet's owner or the operator revoked the key. A revoked key cannot spend from the moment the revocation commits.",
+    fix: "Use another key of the wallet, or create one.",
     headers: { "www-authenticate": 'Bearer realm="search", error="invalid_token"' },
   },
   api_key_expired: {
     status: 401,
     title: "API key expired",
     detail: "This API key has expired. You were not charged. Use another key, or extend this one's `expires_at`.",
-    page: "The key's `expires_at` has passed. To extend it, change `expires_at` with a management key or in the console.",
+    cause: "The key's `expires_at` has passed.",
+    fix: "Change `expires_at` with a management key or in the console, or use another key.",
     headers: { "www-authenticate": 'Bearer realm="search", error="invalid_token"' },
   },
   insufficient_balance: {
@@ -93,7 +107,9 @@ export const problems = {
     title: "Insufficient balance",
     detail:
       "The wallet balance ({balance} USD) is below the price of a search ({price} USD). You were not charged. Top up at {top_up_url} and retry.",
-    page: 'A search costs 0.01 USD, paid from a prepaid wallet, and the wallet has less than that. `balance`, `price` and `owed` are decimal strings in USD. If a payment was refunded or disputed after it was spent, the wallet owes the amount in `owed`; money that is added or released pays that first, and `top_up.minimum` covers it. The wallet\'s owner adds money at `top_up.url`, which is also in the `Link` header with `rel="payment"`. If the operator has not set up payments, that URL is this page, and the operator adds money with `npm run admin -- wallet top-up`. A retry fails until money is added.',
+    cause:
+      "A search costs 0.01 USD, paid from a prepaid wallet, and the wallet has less than that. If a payment was refunded or disputed after it was spent, the wallet owes the amount in `owed`, and money that is added or released pays that first.",
+    fix: 'Add money at `top_up.url`, which is also in the `Link` header with `rel="payment"`. `top_up.minimum` covers the debt and one search. If the operator has not set up payments, that URL is this page, and the operator adds money with `npm run admin -- wallet top-up`. A retry fails until money is added.',
     members: {
       balance: "0.00",
       price: "0.01",
@@ -110,7 +126,9 @@ export const problems = {
     retryable: true,
     detail:
       "The remaining balance ({balance} USD) is on hold for searches in flight. You were not charged. Retry after the number of seconds in `Retry-After`.",
-    page: "The wallet has money, but all of it is on hold for searches in flight. Searches that fail release their hold. Retry after `Retry-After`, or top up.",
+    cause:
+      "The wallet has money, but all of it is on hold for searches in flight. Searches that fail release their hold.",
+    fix: "Retry after the number of seconds in `Retry-After`, or top up.",
     members: { balance: "0.01", price: "0.01", currency: "usd" },
     retryAfterSeconds: 1,
   },
@@ -118,7 +136,9 @@ export const problems = {
     status: 403,
     title: "Insufficient scope",
     detail: "This key does not have the `{required_scope}` scope. You were not charged. {advice}.",
-    page: "Keys that start with `pb_live_` or `pb_test_` search; keys that start with `pb_mgmt_` read and manage the wallet. `required_scope` is the scope the request needs. `keys:write` includes `keys:read`.",
+    cause:
+      "The key does not have the scope in `required_scope`. Keys that start with `pb_live_` or `pb_test_` search; keys that start with `pb_mgmt_` read and manage the wallet.",
+    fix: "Use a key that has the scope. `keys:write` includes `keys:read`.",
     members: { required_scope: "search" },
     values: { advice: "To search, use a key that starts with `pb_live_` or `pb_test_`" },
     occurrenceHeaders: { "www-authenticate": 'Bearer realm="search", error="insufficient_scope", scope="search"' },
@@ -128,21 +148,27 @@ export const problems = {
     title: "IP address not allowed",
     detail:
       "This key cannot be used from {ip}. You were not charged. Send the request from one of the key's `allowed_ips`, or use another key.",
-    page: "The wallet's owner restricted the key to a list of networks (`allowed_ips`), and the request came from a different address.",
+    cause:
+      "The wallet's owner restricted the key to a list of networks (`allowed_ips`), and the request came from a different address.",
+    fix: "Send the request from one of these networks, add your address to the key's `allowed_ips`, or use another key.",
     values: { ip: "203.0.113.7" },
   },
   account_suspended: {
     status: 403,
     title: "Account suspended",
     detail: "The operator has suspended this account. You were not charged. Contact the operator.",
-    page: "All of the account's keys are rejected until the operator lifts the suspension. The balance is unaffected.",
+    cause:
+      "The operator suspended the account. All of its keys are rejected until the suspension is lifted. The balance is unaffected.",
+    fix: "Contact the operator.",
   },
   key_budget_spent: {
     status: 403,
     title: "Key budget spent",
     detail:
       "This key has spent {spent} USD of its {limit} USD budget. You were not charged. Raise the budget, use another key, or wait until `resets_at` if it is set.",
-    page: "The wallet has money, but its owner limited what this key can spend in total, per day or per month (UTC). `limit` and `spent` are decimal strings in USD; `spent` includes searches in flight. `resets_at` is null for a total budget, which does not reset.",
+    cause:
+      "The wallet has money, but its owner limited what this key can spend in total, per day or per month (UTC). A search in flight counts as spent.",
+    fix: "Wait until `resets_at`, use another key, or raise the budget in the console or with a management key. A total budget does not reset.",
     members: { limit: "5.00", spent: "5.00", currency: "usd", resets_at: "2030-02-01T00:00:00.000Z" },
   },
   run_budget_spent: {
@@ -150,7 +176,9 @@ export const problems = {
     title: "Run budget spent",
     detail:
       'The run "{run}" has spent {spent} USD of its {limit} USD budget. You were not charged. Continue with the results you have, or start a new run with a higher `max`.',
-    page: "The request's `Search-Run` header names a run whose `max` is spent. All searches with the same run name share it. The first search of a run sets its `max`; a higher `max` in a later search is ignored, so that a caller cannot raise its own limit.",
+    cause:
+      "The request's `Search-Run` header names a run whose `max` is spent. All searches with the same run name share it. The first search of a run sets its `max`. A higher `max` in a later search is ignored, so that a caller cannot raise its own limit.",
+    fix: "Continue with the results you have. The developer of the agent decides how much a run may spend.",
     members: { limit: "0.50", spent: "0.50", currency: "usd", resets_at: "2030-01-31T13:00:00.000Z" },
     values: { run: "nightly-report" },
   },
@@ -159,7 +187,9 @@ export const problems = {
     title: "End-user budget spent",
     detail:
       "The end user in `Search-For` has spent {spent} USD of the {limit} USD that this key allows each end user. You were not charged. Wait until `resets_at`, or raise the key's `end_user_limit`.",
-    page: "The wallet's owner limited what each end user of this key can spend per day or month (UTC), and the one named in the request's `Search-For` header has spent it. Searches for other end users continue. `limit` and `spent` are decimal strings in USD; `spent` includes searches in flight.",
+    cause:
+      "The wallet's owner limited what each end user of this key can spend per day or month (UTC), and the one named in the request's `Search-For` header has spent it. A search in flight counts as spent. Searches for other end users continue.",
+    fix: "Wait until `resets_at`, or raise the key's `end_user_limit`.",
     members: { limit: "0.10", spent: "0.10", currency: "usd", resets_at: "2030-02-01T00:00:00.000Z" },
   },
   not_found: {
@@ -167,14 +197,17 @@ export const problems = {
     title: "Not found",
     detail:
       "Nothing exists at this path. To search, send `POST /v1/search`; paths are lower-case and have no trailing slash.",
-    page: "The path does not exist, or it names a resource that is not yours. The response to an unknown id is the same in both cases. If the path resembles one that exists, `detail` suggests it.",
+    cause:
+      "The path does not exist, or it names a resource that is not yours. The response to an unknown id is the same in both cases.",
+    fix: "Check the path, and the wallet your key belongs to. If the path resembles one that exists, `detail` suggests it.",
   },
   method_not_allowed: {
     status: 405,
     title: "Method not allowed",
     detail: "This path does not support {method}. Use {allowed}.",
     values: { method: "GET", allowed: "`POST`" },
-    page: "The `Allow` header lists the methods this path supports. A search is a POST.",
+    cause: "The path exists, but not for this method.",
+    fix: "Use a method listed in the `Allow` header. A search is a POST.",
     occurrenceHeaders: { allow: "POST" },
   },
   idempotency_in_progress: {
@@ -183,27 +216,32 @@ export const problems = {
     retryable: true,
     detail:
       "The first search with this Idempotency-Key is still running. You were not charged for this request. Retry after the number of seconds in `Retry-After` to get its answer.",
-    page: "Another request with the same Idempotency-Key and body is in flight. Once it finishes, a retry returns its answer at no extra cost. If its server crashed, a retry after 15 seconds takes over.",
+    cause: "Another request with the same Idempotency-Key and body is in flight.",
+    fix: "Retry after the number of seconds in `Retry-After`. Once the first request finishes, a retry returns its answer at no extra cost. If its server crashed, a retry after 15 seconds takes over.",
     retryAfterSeconds: 1,
   },
   key_limit_reached: {
     status: 409,
     title: "Key limit reached",
     detail: "A wallet can have at most 1,000 active keys. No key was created. Revoke a key you no longer use.",
-    page: "Revoked and expired keys do not count. Use `last_used_at` in `GET /v1/keys` to find unused keys. Rotating a key with a grace period adds one key until the grace period ends.",
+    cause:
+      "The wallet has 1,000 active keys. Revoked and expired keys do not count. Rotating a key with a grace period adds one key until the grace period ends.",
+    fix: "Revoke keys you no longer use. `last_used_at` in `GET /v1/keys` shows which ones.",
   },
   key_not_active: {
     status: 409,
     title: "Key not active",
     detail:
       "The key is revoked, expired or already rotated, and cannot be changed this way. No changes were made. Use an active key.",
-    page: "A revoked key cannot be changed. An expired or already rotated key cannot be rotated: rotate its successor, the key whose `rotated_from` is this key's id. An expired key becomes active again when you change its `expires_at`.",
+    cause: "A revoked key cannot be changed. An expired or already rotated key cannot be rotated.",
+    fix: "Rotate its successor, the key whose `rotated_from` is this key's id. An expired key becomes active again when you change its `expires_at`.",
   },
   payload_too_large: {
     status: 413,
     title: "Request body too large",
     detail: "The request body is larger than {max_bytes} bytes. You were not charged. Send a smaller body.",
-    page: "A request body can have at most 16,384 bytes. `max_bytes` is the limit that applied.",
+    cause: "The request body has more than 16,384 bytes, or more than the `max_bytes` of this path.",
+    fix: "Send a smaller body.",
     members: { max_bytes: 16384 },
   },
   unsupported_media_type: {
@@ -211,7 +249,9 @@ export const problems = {
     title: "Unsupported media type",
     detail: "{fault}. You were not charged. Send uncompressed UTF-8 JSON with `Content-Type: application/json`.",
     values: { fault: "The request has no `Content-Type` header" },
-    page: "The content type is missing or is not `application/json`, the charset is not UTF-8, or the body is compressed.",
+    cause:
+      "The content type is missing or is not `application/json`, the charset is not UTF-8, or the body is compressed.",
+    fix: "Send uncompressed UTF-8 JSON with `Content-Type: application/json`.",
     headers: { accept: "application/json" },
   },
   idempotency_key_reused: {
@@ -219,7 +259,9 @@ export const problems = {
     title: "Idempotency key reused",
     detail:
       "This Idempotency-Key was already used with a different body. You were not charged. Use a new key for a new search.",
-    page: "An Idempotency-Key identifies one request for 24 hours. The same key with a different query, n or category is rejected; otherwise you would receive the answer to a different search.",
+    cause:
+      "An Idempotency-Key identifies one request for 24 hours. This one was sent before with a different query, n or category. It is rejected because you would otherwise receive the answer to a different search.",
+    fix: "Use a new Idempotency-Key for every new search, and the same one only for its retries.",
   },
   rate_limited: {
     status: 429,
@@ -227,7 +269,9 @@ export const problems = {
     retryable: true,
     detail:
       "The limit of {max} requests per second for {subject} was exceeded. You were not charged. Retry after the number of seconds in `Retry-After`.",
-    page: "`exceeded` names the limit: `limit` is its name, `applies_to` is what it applies to (`key`, `wallet`, `network`), `max` its value per `window_seconds`, and `retry_after_seconds` the same as `Retry-After`. A key and its wallet each have a limit, and the test keys of a wallet share a lower one. The `RateLimit-Policy` header of every response states the limit that is closest, and `RateLimit` the remaining requests. More than a hundred invalid keys per minute from one IP address are also rejected with this code; keys that worked within the last day are still accepted from that address.",
+    cause:
+      "The key, its wallet or your network sent too many requests; `exceeded` names the limit. A key and its wallet each have a limit, and the test keys of a wallet share a lower one. More than a hundred invalid keys per minute from one IP address are also rejected with this code, except that keys that worked within the last day are still accepted from that address.",
+    fix: "Retry after the number of seconds in `Retry-After`. To slow down in time, read the headers of every response: `RateLimit-Policy` states the limit that is closest, and `RateLimit` the remaining requests.",
     members: {
       exceeded: { limit: "key_rate", applies_to: "key", max: 1000, window_seconds: 1, retry_after_seconds: 1 },
     },
@@ -241,7 +285,9 @@ export const problems = {
     retryable: true,
     detail:
       "The limit of {max} requests in flight for {subject} was reached. You were not charged. Retry when one of them has finished.",
-    page: "`exceeded` names the limit: `limit` is its name, `applies_to` is what it applies to, and `max` its value. A key and its wallet each have a limit, the test keys of a wallet share a lower one, and a wallet can use only a share of one server. A request counts from the moment its key is known until it ends, including the time in which its body is sent. Keep fewer searches in flight, or ask for a higher limit.",
+    cause:
+      "Too many requests were in flight at once; `exceeded` names the limit. A key and its wallet each have a limit, the test keys of a wallet share a lower one, and a wallet can use only a share of one server. A request counts from the moment its key is known until it ends, including the time in which its body is sent.",
+    fix: "Keep fewer searches in flight, or ask the operator for a higher limit.",
     members: {
       exceeded: { limit: "key_in_flight", applies_to: "key", max: 1000, retry_after_seconds: 1 },
     },
@@ -254,7 +300,9 @@ export const problems = {
     retryable: true,
     detail:
       "This wallet reached its limit of {max} unpaid upstream calls per minute: its searches were abandoned, timed out by `Prefer: wait` or got an invalid response from the search provider. You were not charged. Retry after the number of seconds in `Retry-After`, and give each search more time.",
-    page: "A search that you abandon, or that times out by your own `Prefer: wait`, is not charged, but the search provider was already called. Each wallet has an allowance of 20 such calls, which refills by 5 per minute. Every paid search adds one call to it, up to 1,000, so a wallet whose searches mostly succeed does not reach the limit. Failures of the search provider never count. To avoid this error, wait for the response (10 seconds are always enough) and remove `Prefer: wait`, or raise it.",
+    cause:
+      "A search that you abandon, or that times out by your own `Prefer: wait`, is not charged, but the search provider was already called. Each wallet has an allowance of 20 such calls, which refills by 5 per minute. Every paid search adds one call to it, up to 1,000, so a wallet whose searches mostly succeed does not reach the limit. Failures of the search provider never count.",
+    fix: "Wait for the response (10 seconds are always enough) and remove `Prefer: wait`, or raise it.",
     members: {
       exceeded: {
         limit: "wallet_unpaid_calls",
@@ -273,7 +321,8 @@ export const problems = {
     title: "Internal error",
     retryable: true,
     detail: "Internal error. You were not charged. Retry; if the error persists, send the request id to the operator.",
-    page: "An unexpected server error. The operator can find the cause in the log by the request id.",
+    cause: "An unexpected error in the server.",
+    fix: "Retry. If the error persists, send the request id to the operator, who can find the cause in the log.",
   },
   upstream_error: {
     status: 502,
@@ -281,7 +330,9 @@ export const problems = {
     retryable: true,
     detail:
       "The search provider returned an error. You were not charged. Retry after the number of seconds in `Retry-After`; do not answer from memory.",
-    page: "The search provider returned an error. Its status is forwarded unless it would be misleading: 401, 402 and 407 concern our account with the provider, not yours, and 405 and 426 require headers that do not apply here. These become 502; if our account is the cause, a retry fails until the operator has corrected it, and `retryable` is false. `upstream_status` is always the provider's own status.",
+    cause:
+      "The search provider returned an error. Its status is forwarded unless it would be misleading: 401, 402 and 407 concern the operator's account with the provider, not yours, and 405 and 426 require headers that do not apply here. These become 502.",
+    fix: "Retry after the number of seconds in `Retry-After`. If the operator's account is the cause, `retryable` is false, and a retry fails until the operator has corrected it. `upstream_status` is always the provider's own status.",
     members: { upstream_status: 502 },
     occurrenceHeaders: { "proxy-status": "search; received-status=502" },
     retryAfterSeconds: 2,
@@ -292,7 +343,9 @@ export const problems = {
     retryable: true,
     detail:
       "The search provider's response could not be used; this is a failure, not an empty result. You were not charged. Retry after the number of seconds in `Retry-After`.",
-    page: "The provider's response is not a search result: a redirect, the wrong content type, malformed JSON, too many bytes, or an empty list with a report that its engines failed.",
+    cause:
+      "The provider's response is not a search result: a redirect, the wrong content type, malformed JSON, too many bytes, or an empty list with a report that its engines failed.",
+    fix: "Retry after the number of seconds in `Retry-After`. Do not treat this as an empty result.",
     members: { upstream_status: 200 },
     occurrenceHeaders: { "proxy-status": "search; error=http_protocol_error; received-status=200" },
     retryAfterSeconds: 2,
@@ -303,7 +356,9 @@ export const problems = {
     retryable: true,
     detail:
       "The connection to the search provider failed. You were not charged. Retry after the number of seconds in `Retry-After`.",
-    page: "The connection was refused or reset, the provider's hostname could not be resolved, or its certificate could not be verified.",
+    cause:
+      "The connection was refused or reset, the provider's hostname could not be resolved, or its certificate could not be verified.",
+    fix: "Retry after the number of seconds in `Retry-After`.",
     occurrenceHeaders: { "proxy-status": "search; error=destination_unavailable" },
     retryAfterSeconds: 2,
   },
@@ -313,7 +368,9 @@ export const problems = {
     retryable: true,
     detail:
       "The payment processor did not return a usable response. No money was added. Retry with the same Idempotency-Key.",
-    page: "The payment processor could not be reached or its response could not be used. A top-up that was already started stays pending: a retry with the same Idempotency-Key continues it and never starts a second one. Money paid in the meantime is credited once, when the processor reports it.",
+    cause:
+      "The payment processor could not be reached or its response could not be used. A top-up that was already started stays pending.",
+    fix: "Retry with the same Idempotency-Key. The retry continues the top-up and never starts a second one. Money paid in the meantime is credited once, when the processor reports it.",
     retryAfterSeconds: 5,
   },
   overloaded: {
@@ -322,7 +379,9 @@ export const problems = {
     retryable: true,
     detail:
       "The server is at capacity: it accepts {max} requests at a time for {subject}. You were not charged. Retry after the number of seconds in `Retry-After`.",
-    page: "The server rejects requests early instead of answering late. `exceeded` names the limit that was reached. `max` is its current value, which is lower while the server is slow. Retry with exponential backoff.",
+    cause:
+      "The server is at its capacity and rejects requests early instead of answering late. `exceeded` names the limit that was reached. Its `max` is the current value, which is lower while the server is slow.",
+    fix: "Retry with exponential backoff, not before the number of seconds in `Retry-After`.",
     members: {
       exceeded: { limit: "server_in_flight", applies_to: "server", max: 4000, retry_after_seconds: 2 },
     },
@@ -334,7 +393,8 @@ export const problems = {
     title: "Server shutting down",
     retryable: true,
     detail: "This server is shutting down. You were not charged. Retry on a new connection.",
-    page: "The server is shutting down and accepts no new searches. A new connection reaches another server.",
+    cause: "The server is shutting down and accepts no new searches.",
+    fix: "Retry on a new connection, which reaches another server.",
     retryAfterSeconds: 1,
   },
   ledger_unavailable: {
@@ -342,7 +402,9 @@ export const problems = {
     title: "Ledger unavailable",
     retryable: true,
     detail: "The ledger is unavailable. You were not charged. Retry after the number of seconds in `Retry-After`.",
-    page: "A search that cannot be recorded in the ledger is not answered. You get this error only if it is certain that you were not charged. Otherwise the connection is closed without a response, and a retry with the same Idempotency-Key returns the answer without a second charge.",
+    cause:
+      "A search that cannot be recorded in the ledger is not answered. You get this error only if it is certain that you were not charged. Otherwise the connection is closed without a response.",
+    fix: "Retry after the number of seconds in `Retry-After`. Send an Idempotency-Key: after a closed connection, a retry with the same one returns the answer without a second charge.",
     retryAfterSeconds: 2,
   },
   ...configurationProblems,
@@ -352,7 +414,9 @@ export const problems = {
     retryable: true,
     detail:
       "The search provider did not respond within the server's deadline. You were not charged. Retry after the number of seconds in `Retry-After`; do not answer from memory.",
-    page: "The search was cancelled and its hold released. `deadline_set_by` is `server` if no upstream responded within our 10 seconds, and `caller` if the number of seconds in your `Prefer: wait=N` passed first. In the second case `retryable` is false: send a larger number or omit the header.",
+    cause:
+      "The search was cancelled and its hold released. `deadline_set_by` is `server` if no upstream responded within our 10 seconds, and `caller` if the number of seconds in your `Prefer: wait=N` passed first.",
+    fix: "If `deadline_set_by` is `server`, retry after the number of seconds in `Retry-After`. If it is `caller`, `retryable` is false: send a larger number or omit the header.",
     members: { deadline_set_by: "server" },
     occurrenceHeaders: { "proxy-status": "search; error=http_response_timeout" },
     retryAfterSeconds: 2,
