@@ -27,7 +27,7 @@ grant execute on function pb.read_identity
 
 grant execute on function
   pb.hold, pb.capture, pb.release, pb.find_principals, pb.changed_keys, pb.record_key_uses, pb.write_tally, pb.write_requests,
-  pb.read_schema_version, pb.secrets_in_use, pb.report_server
+  pb.read_schema_version, pb.secrets_in_use, pb.report_server, pb.upstream_costs
   to pennyblack_ledger;
 
 grant execute on function

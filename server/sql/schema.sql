@@ -5911,6 +5911,36 @@ begin
 end
 $$;
 
+CREATE TABLE pb.upstream_days (
+    day date NOT NULL,
+    provider text NOT NULL,
+    outcome text NOT NULL,
+    calls bigint NOT NULL,
+    cost_micros bigint NOT NULL,
+    revenue_micros bigint NOT NULL,
+    paid_cost_micros bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT upstream_days_calls_check CHECK ((calls >= 0)),
+    CONSTRAINT upstream_days_cost_micros_check CHECK ((cost_micros >= 0)),
+    CONSTRAINT upstream_days_outcome_check CHECK (((length(outcome) >= 1) AND (length(outcome) <= 64))),
+    CONSTRAINT upstream_days_paid_cost_micros_check CHECK ((paid_cost_micros >= 0)),
+    CONSTRAINT upstream_days_provider_check CHECK (((length(provider) >= 1) AND (length(provider) <= 64))),
+    CONSTRAINT upstream_days_revenue_micros_check CHECK ((revenue_micros >= 0))
+)
+WITH (fillfactor='50');
+
+CREATE FUNCTION pb.upstream_costs() RETURNS TABLE(provider text, day date, day_micros bigint, month_micros bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT u.provider,
+     t.today,
+     (COALESCE(sum(u.cost_micros) FILTER (WHERE (u.day = t.today)), (0)::numeric))::bigint AS "coalesce",
+     (sum(u.cost_micros))::bigint AS sum
+    FROM (( SELECT pb.utc_day(clock_timestamp()) AS today) t
+      JOIN pb.upstream_days u ON (((u.day >= (date_trunc('month'::text, (t.today)::timestamp with time zone))::date) AND (u.day <= t.today))))
+   GROUP BY u.provider, t.today;
+END;
+
 CREATE FUNCTION pb.usd(micros bigint) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT
     RETURN (((micros / 1000000) || '.'::text) || regexp_replace(lpad(((micros % (1000000)::bigint))::text, 6, '0'::text), '0{1,4}$'::text, ''::text));
@@ -6452,23 +6482,6 @@ CREATE TABLE pb.unheld_requests (
     CONSTRAINT unheld_requests_transport_check CHECK ((transport = ANY (ARRAY['http'::text, 'compat'::text, 'mcp'::text, 'playground'::text])))
 )
 PARTITION BY RANGE (id);
-
-CREATE TABLE pb.upstream_days (
-    day date NOT NULL,
-    provider text NOT NULL,
-    outcome text NOT NULL,
-    calls bigint NOT NULL,
-    cost_micros bigint NOT NULL,
-    revenue_micros bigint NOT NULL,
-    paid_cost_micros bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT upstream_days_calls_check CHECK ((calls >= 0)),
-    CONSTRAINT upstream_days_cost_micros_check CHECK ((cost_micros >= 0)),
-    CONSTRAINT upstream_days_outcome_check CHECK (((length(outcome) >= 1) AND (length(outcome) <= 64))),
-    CONSTRAINT upstream_days_paid_cost_micros_check CHECK ((paid_cost_micros >= 0)),
-    CONSTRAINT upstream_days_provider_check CHECK (((length(provider) >= 1) AND (length(provider) <= 64))),
-    CONSTRAINT upstream_days_revenue_micros_check CHECK ((revenue_micros >= 0))
-)
-WITH (fillfactor='50');
 
 CREATE TABLE pb.upstream_hours (
     hour timestamp with time zone NOT NULL,
@@ -8291,6 +8304,11 @@ REVOKE ALL ON FUNCTION pb.trial_balance(p_month date) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.trial_balance(p_month date) TO pennyblack_operator;
 GRANT ALL ON FUNCTION pb.trial_balance(p_month date) TO pennyblack_worker;
 
+GRANT SELECT ON TABLE pb.upstream_days TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.upstream_costs() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.upstream_costs() TO pennyblack_ledger;
+
 REVOKE ALL ON FUNCTION pb.usd(micros bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.utc_month(moment timestamp with time zone) FROM PUBLIC;
@@ -8484,8 +8502,6 @@ GRANT SELECT(end_user) ON TABLE pb.unheld_requests TO pennyblack_operator;
 
 GRANT SELECT(transport) ON TABLE pb.unheld_requests TO pennyblack_tenant;
 GRANT SELECT(transport) ON TABLE pb.unheld_requests TO pennyblack_operator;
-
-GRANT SELECT ON TABLE pb.upstream_days TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.upstream_hours TO pennyblack_operator;
 

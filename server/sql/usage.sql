@@ -233,6 +233,18 @@ begin
 end
 $$;
 
+-- The cost of each upstream in the current UTC day and month, for the servers' cost caps.
+create or replace function pb.upstream_costs()
+returns table (provider text, day date, day_micros bigint, month_micros bigint)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  select u.provider, t.today, coalesce(sum(u.cost_micros) filter (where u.day = t.today), 0)::bigint,
+    sum(u.cost_micros)::bigint
+  from (select pb.utc_day(clock_timestamp()) as today) t
+  join pb.upstream_days u on u.day between date_trunc('month', t.today)::date and t.today
+  group by u.provider, t.today;
+end;
+
 -- Adds counts of refusals and replays. Rows are written in one order, so that two servers do not deadlock.
 create or replace function pb.count_unheld(counts jsonb) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -3,7 +3,7 @@ import { apiRoutes, createManagement, managementRoutes } from "./app/api-routes.
 import { compatRoutes } from "./app/compat-app.ts";
 import { openConnections, watchRedis } from "./app/connections.ts";
 import { createConsoleRoutes, createOperatorView, openOidc, operatorPageRoutes, watchOidc } from "./app/console-app.ts";
-import { openKeys, openLimits } from "./app/limits.ts";
+import { openCostCaps, openKeys, openLimits } from "./app/limits.ts";
 import { createMcpRoutes } from "./app/mcp-app.ts";
 import { createOperatorRoutes } from "./app/operator-app.ts";
 import { recordNoResponse, recordResponse } from "./app/record-response.ts";
@@ -84,7 +84,11 @@ export function createApp(config: ServerConfig, log: Log): App {
   return {
     http,
     ops,
-    checkDatabase: reports.checkDatabase,
+    async checkDatabase() {
+      const fault = await reports.checkDatabase();
+      if (fault === undefined) await services.caps.refresh();
+      return fault;
+    },
     reload: (readUpstreams = () => config.upstreams) => reload(readUpstreams, { lenses, router, metrics, log }),
     startDraining: () => void (state.isDraining = true),
     refuseRequests: () => void (state.isRefusing = true),
@@ -114,7 +118,8 @@ function openServices(config: ServerConfig, log: Log, state: { isDraining: boole
   const ledger = openLedger(config, { ledgerPool, metrics, tracing });
   const reports = openReports(config, connections, log);
   const { tally, secrets } = reports;
-  const router = openRouter({ config, log, metrics, tally, callProvider: upstreams.callProvider });
+  const caps = openCostCaps(config, { connections, log });
+  const router = openRouter({ config, log, caps, metrics, tally, callProvider: upstreams.callProvider });
   const lenses = openLenses(config.lenses);
   const ranking = createRanking(lenses.current);
   const figures = openFigures(config, { redis, ledger, state, clockOffset: reports.clockOffset });
@@ -139,6 +144,7 @@ function openServices(config: ServerConfig, log: Log, state: { isDraining: boole
     reports,
     secrets,
     dataKeys,
+    caps,
     router,
     lenses,
     figures,
@@ -146,6 +152,7 @@ function openServices(config: ServerConfig, log: Log, state: { isDraining: boole
     runner,
     async close(): Promise<void> {
       redisWatch?.close();
+      caps.close();
       metrics.close();
       await payments.finishReleases();
       await upstreams.close();

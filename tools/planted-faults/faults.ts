@@ -1,4 +1,5 @@
 import { abuseFaults } from "./abuse-faults.ts";
+import { capFaults } from "./cap-faults.ts";
 import { countingFaults } from "./counting-faults.ts";
 import { dialectFaults } from "./dialect-faults.ts";
 import { endUserFaults } from "./end-user-faults.ts";
@@ -23,6 +24,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...plainHoldFaults,
   ...walletFaults,
   ...windowFaults,
+  ...capFaults,
   ...keyFaults,
   ...searchFaults,
   ...problemFaults,

@@ -5,6 +5,7 @@ import type { Keys, Principal } from "../keys/keys.ts";
 import type { Secrets } from "../lib/secrets.ts";
 import { version } from "../lib/version.ts";
 import type { Admission } from "../limits/admission.ts";
+import type { CostCaps } from "../limits/cost-caps.ts";
 import type { AcquireSlot } from "../limits/request-limits.ts";
 import { createTestEndUserLimit } from "../limits/test-end-users.ts";
 import type { UnpaidLimit } from "../limits/unpaid-limit.ts";
@@ -129,12 +130,14 @@ async function withinWait<Result>(work: Promise<Result>, waitSeconds: number | u
 
 interface RouterAppDependencies extends Pick<SearchAppDependencies, "config" | "metrics" | "tally"> {
   log: Log;
+  caps: CostCaps;
   callProvider: RouterDependencies["callProvider"];
 }
 
-export function openRouter({ config, log, metrics, tally, callProvider }: RouterAppDependencies): Router {
+export function openRouter({ config, log, caps, metrics, tally, callProvider }: RouterAppDependencies): Router {
   const router = createRouter({
     upstreams: config.upstreams,
+    caps,
     callProvider,
     onCall(answer, isOpen) {
       recordCall({ metrics, log }, answer);
@@ -142,7 +145,9 @@ export function openRouter({ config, log, metrics, tally, callProvider }: Router
     },
   });
   metrics.watchUpstreams(() =>
-    router.report().map(({ name, circuit }) => ({ name, isOpen: circuit.state !== "closed" })),
+    router
+      .report()
+      .map(({ name, circuit, cap }) => ({ name, isOpen: circuit.state !== "closed", capRatio: cap?.ratio })),
   );
   return router;
 }

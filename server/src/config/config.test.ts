@@ -71,6 +71,25 @@ test("signing keys are distinct seeds of 32 bytes, and roots need one", () => {
   );
 });
 
+test("the cost cap of a vendor is an amount per day or month", () => {
+  const capOf = (text: string) =>
+    readConfig(adapters, ["upstreams"], {
+      ...minimal,
+      PENNYBLACK_BRAVE_KEY: "key",
+      PENNYBLACK_BRAVE_CAP: text,
+    }).upstreams.find(({ name }) => name === "brave")?.cap;
+  assert.deepEqual(capOf("20.00/day"), { amount: 20_000_000n, period: "day" });
+  assert.deepEqual(capOf("500/month"), { amount: 500_000_000n, period: "month" });
+  for (const text of ["20", "20.00/hour", "0/day", "-1/day", "20.00 / day", "1.0000001/day"]) {
+    const rule = 'must be an amount in USD per day or month, such as "20.00/day"';
+    const faults = faultsOf({ ...minimal, PENNYBLACK_BRAVE_KEY: "key", PENNYBLACK_BRAVE_CAP: text });
+    assert.deepEqual(faults, [`PENNYBLACK_BRAVE_CAP ${rule}`], text);
+  }
+  assert.deepEqual(faultsOf({ ...minimal, PENNYBLACK_BRAVE_CAP: "1/day" }), [
+    "PENNYBLACK_BRAVE_CAP has no effect without PENNYBLACK_BRAVE_KEY",
+  ]);
+});
+
 test("a database URL has one or more hosts, none of them empty", () => {
   for (const hosts of ["db1,db2", "db1:5432,db2:5433", "[::1]:5432,127.0.0.1"])
     assert.deepEqual(faultsOf({ ...minimal, DATABASE_URL: `postgres://ledger:a%40b@${hosts}/pb` }), [], hosts);

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
-import type { Micros } from "../lib/money.ts";
+import type { CostCap } from "../lib/cost-cap.ts";
+import { type Micros, parseUsd } from "../lib/money.ts";
 import type { Adapter, FieldNames, Upstream, UpstreamKey } from "../providers/provider.ts";
 import { ConfigFaults, Fault, httpUrl, type Parse } from "./parse-setting.ts";
 
@@ -85,7 +86,7 @@ function readUpstream(adapter: Adapter, environment: NodeJS.ProcessEnv): Upstrea
     const provider = adapter.create({ url, key, fields });
     return { label: isPool ? labelOf(key) : undefined, provider };
   });
-  return first && { name, keys: [first, ...rest] };
+  return first && { name, keys: [first, ...rest], cap: parsePart("CAP", costCap, undefined) };
 }
 
 /** Keys of one account or of several. */
@@ -117,10 +118,19 @@ function fieldNames(text: string): FieldNames {
   return { title, url, snippet };
 }
 
-/** The setting that enables a provider, then its others. */
+function costCap(text: string): CostCap {
+  const [, usd = "", period] = /^([\d.]+)\/(day|month)$/.exec(text) ?? [];
+  const amount = parseUsd(usd);
+  if (!amount || (period !== "day" && period !== "month"))
+    throw new Fault('must be an amount in USD per day or month, such as "20.00/day"');
+  return { amount, period };
+}
+
+/** The setting that enables a provider, then its others. A vendor whose key is required charges for calls. */
 export function upstreamVariables({ name, defaultUrl, key, defaultFields }: Adapter): string[] {
   const parts = defaultUrl === undefined ? ["URL", ...(key === "none" ? [] : ["KEY"])] : ["KEY"];
-  return [...parts, ...(defaultFields ? ["FIELDS"] : [])].map((part) => upstreamVariable(name, part));
+  const others = [...(defaultFields ? ["FIELDS"] : []), ...(key === "required" ? ["CAP"] : [])];
+  return [...parts, ...others].map((part) => upstreamVariable(name, part));
 }
 
 function upstreamVariable(provider: string, part: string): string {

@@ -15,7 +15,7 @@ import { createRoles, findRoleFault, roleLimits, roles, servingRoles, withRole }
 
 const ledgerMayCall = words(
   "capture changed_keys find_principals hold read_schema_version record_key_uses",
-  "release report_server secrets_in_use write_requests write_tally",
+  "release report_server secrets_in_use upstream_costs write_requests write_tally",
 );
 /** These take the wallet from pb.own_wallet(). */
 const tenantMayCall = words(

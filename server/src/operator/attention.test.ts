@@ -147,6 +147,21 @@ test("reports failing requests, long queues and missing servers of all servers t
   assert.deepEqual(describeServers({}, 3), ["ticket: 1 server of 3 not reporting: server-not-seen"]);
 });
 
+test("a cost cap is a ticket from 80% on, and a page when it is reached", () => {
+  const capped = (ratio: number): UpstreamState => ({
+    ...healthy,
+    name: "brave",
+    cap: { period: "day", amount: "20.00", spent: "16.00", ratio, resets_at: "2030-02-01T00:00:00.000Z" },
+  });
+  const describe = (...upstreams: UpstreamState[]): string[] => describeItems({}, { upstreams });
+  assert.deepEqual(describe(capped(0.7999), healthy), []);
+  assert.deepEqual(describe(capped(0.8), healthy), [
+    "ticket: brave has spent 80% of its cost cap of $20.00 per day: upstream-cap",
+  ]);
+  const reached = "brave has reached its cost cap of $20.00 per day: upstream-cap";
+  assert.deepEqual(describe(capped(1.02), healthy), [`page: ${reached}`]);
+});
+
 test("a failing upstream is a ticket while another is healthy, and a page when none is", () => {
   assert.deepEqual(describeItems({}, { upstreams: [failing("brave", "timeout"), { ...healthy, name: "exa" }] }), [
     "ticket: brave is failing: upstream-sidelined",

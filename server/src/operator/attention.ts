@@ -17,6 +17,8 @@ export interface UpstreamState {
   name: string;
   /** Not closed: it failed and has not succeeded since. */
   circuit: { state: "closed" | "open" | "trial"; until: string | null };
+  /** Its cost cap; `ratio` is the part of it that was spent. */
+  cap?: { period: string; amount: string; spent: string; ratio: number; resets_at: string } | null;
   last_failure: { reason: string; at: string } | null;
 }
 
@@ -76,6 +78,8 @@ const backupMs = 26 * hourMs;
 const maxLedgerWaiting = 500;
 const maxClockSeconds = 5;
 const maxConnectionShare = 0.8;
+/** Of a cost cap. */
+const warningRatio = 0.8;
 /** A few failures among few searches are no trend. */
 const minErrors = 5;
 const maxOwnErrorRate = 0.0144;
@@ -89,6 +93,7 @@ export function findAttention(input: AttentionInput): AttentionItem[] {
   const items = [
     ...(servers ? serverItems(servers) : []),
     ...upstreamItems(upstreams),
+    ...upstreams.flatMap((upstream) => capItem(upstream) ?? []),
     ...unlistedProxies.map(proxyItem),
     ...(isSignInUnavailable ? [signInUnavailable] : []),
     ...(ofDatabase ?? []),
@@ -172,6 +177,17 @@ function upstreamItems(upstreams: AttentionInput["upstreams"]): AttentionItem[] 
     const next = ` Next retry: ${circuit.state === "open" ? circuit.until : "with the next search"}.`;
     return item(severity, `${name} is failing`, `${impact}${cause}${next}`, "upstream-sidelined");
   });
+}
+
+function capItem({ name, cap }: UpstreamState): AttentionItem | undefined {
+  if (!cap || cap.ratio < warningRatio) return undefined;
+  const limit = `cost cap of $${cap.amount} per ${cap.period}`;
+  if (cap.ratio < 1) {
+    const detail = `$${cap.spent} are spent. At the cap it is not called until ${cap.resets_at}.`;
+    return item("ticket", `${name} has spent ${Math.floor(cap.ratio * 100)}% of its ${limit}`, detail, "upstream-cap");
+  }
+  const detail = `$${cap.spent} are spent. It is not called until ${cap.resets_at}. Without another upstream, searches fail.`;
+  return item("page", `${name} has reached its ${limit}`, detail, "upstream-cap");
 }
 
 function proxyItem(address: string): AttentionItem {

@@ -4,6 +4,8 @@
 // no clock and keeps no state. `call-provider.ts` makes the calls, so that deadlines, size limits and the rule that
 // credentials are sent only to the configured host are enforced in one place.
 
+import type { CostCap } from "../lib/cost-cap.ts";
+
 export type Category = "programming" | "research" | "gov" | "business";
 
 /** A validated search. */
@@ -78,6 +80,7 @@ export interface Upstream {
   name: string;
   /** In the order in which they are tried. */
   keys: readonly [UpstreamKey, ...UpstreamKey[]];
+  cap?: CostCap | undefined;
 }
 
 export interface UpstreamKey {
@@ -134,8 +137,11 @@ export interface UpstreamFailure {
   retryAfterSeconds?: number | undefined;
   /** For a timeout: `deadlineMs` of the call passed, not a shorter limit of our own such as that for connecting. */
   isDeadline?: boolean;
-  /** No call was sent: this is the failure of an earlier one, and `retryAfterSeconds` the time until the next. */
-  isBlocked?: boolean;
+  /**
+   * Why no call was sent: an open circuit, with the failure of an earlier call, or the operator's cost cap. `retryAfterSeconds`
+   * is the time until the next call.
+   */
+  blockedBy?: "circuit" | "cap";
   tookMs: number;
 }
 

@@ -59,7 +59,14 @@ test("a timeout by the caller's own deadline is not retryable", async () => {
 
 test("a search that was not sent states that, with the failure that opened the circuit", async () => {
   const findBlocked = async (failure: Partial<UpstreamFailure>, waitSeconds?: number): Promise<Problem> => {
-    const answer = { ok: false, provider: "brave", reason: "timeout", isBlocked: true, tookMs: 0, ...failure } as const;
+    const answer = {
+      ok: false,
+      provider: "brave",
+      reason: "timeout",
+      blockedBy: "circuit",
+      tookMs: 0,
+      ...failure,
+    } as const;
     const find = createFindHits({ ...upstreams, live: async () => ({ answer, queried: 0 }) });
     const options = { calls, signal, deadlineMs: 80, waitSeconds };
     return find("live", { query: "cats", n: 10 }, options).then(

@@ -54,7 +54,7 @@ function hitsOrProblem({ answer, queried }: Routed, waitSeconds: number | undefi
   throw new Problem(code, {
     ...rest,
     ...(code === "upstream_error" && { detail: describeFailure("returned an error", rest.retryAfterSeconds) }),
-    ...(answer.isBlocked && { detail: describeFailure("is failing and was not called", rest.retryAfterSeconds) }),
+    ...(answer.blockedBy && { detail: describeFailure(blocks[answer.blockedBy], rest.retryAfterSeconds) }),
     // The caller has stopped waiting. Each retry with the same deadline would cost another unpaid upstream call.
     ...(callersSeconds !== undefined && { detail: describeCallersDeadline(callersSeconds), retryable: false }),
     members: {
@@ -66,6 +66,11 @@ function hitsOrProblem({ answer, queried }: Routed, waitSeconds: number | undefi
   });
 }
 
+const blocks = {
+  circuit: "is failing and was not called",
+  cap: "was not called, because this service has reached its own spending limit for it",
+};
+
 function describeFailure(failure: string, retryAfterSeconds: number | undefined): string {
   const advice = retryAfterSeconds === undefined ? "A retry will fail too" : `Retry in ${retryAfterSeconds} s`;
   return `The search provider ${failure}. You were not charged. ${advice}; do not answer from memory.`;
@@ -76,8 +81,9 @@ function describeCallersDeadline(seconds: number): string {
   return `The search did not finish within ${deadline}, the deadline you set with \`Prefer: wait=${seconds}\`. You were not charged. Retry with a longer wait or without \`Prefer\`; do not answer from memory.`;
 }
 
-function describeCause({ provider, reason, isBlocked, tookMs }: UpstreamFailure): string {
-  return `${provider}: ${reason}${isBlocked ? ", circuit open, not called" : ` after ${Math.round(tookMs)} ms`}`;
+function describeCause({ provider, reason, blockedBy, tookMs }: UpstreamFailure): string {
+  if (blockedBy === "cap") return `${provider}: cost cap reached, not called`;
+  return `${provider}: ${reason}${blockedBy ? ", circuit open, not called" : ` after ${Math.round(tookMs)} ms`}`;
 }
 
 const proxyErrors = {

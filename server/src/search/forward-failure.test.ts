@@ -93,7 +93,7 @@ test("forwards the upstream's Retry-After for 429 and 503, limited to 1 to 120 s
 });
 
 test("a blocked search may be retried when the next call is sent, whatever the status was", () => {
-  const blocked = { isBlocked: true, retryAfterSeconds: 4 };
+  const blocked = { blockedBy: "circuit", retryAfterSeconds: 4 } as const;
   assert.equal(forwardFailure(failed("timeout", blocked)).retryAfterSeconds, 4);
   assert.equal(forwardFailure(failed("status", { ...blocked, upstreamStatus: 500 })).retryAfterSeconds, 4);
   assert.equal(forwardFailure(failed("account_empty", blocked)).retryAfterSeconds, undefined);

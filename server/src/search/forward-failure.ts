@@ -54,7 +54,7 @@ function isForwardable(status: number | undefined): status is number {
   return status !== undefined && status >= 400 && status <= 599 && !neverForwarded.has(status);
 }
 
-function retryAfter(status: number, { isBlocked = false, retryAfterSeconds: seconds }: UpstreamFailure): number {
-  const isForwarded = (status === 429 || status === 503 || isBlocked) && seconds !== undefined;
+function retryAfter(status: number, { blockedBy, retryAfterSeconds: seconds }: UpstreamFailure): number {
+  const isForwarded = (status === 429 || status === 503 || blockedBy) && seconds !== undefined;
   return isForwarded ? Math.min(Math.max(seconds, 1), 120) : 2;
 }

@@ -26,6 +26,10 @@ function route(plays: Record<string, Play>, capabilities: Record<string, Partial
   const calls: string[] = [];
   const requests: { search: UpstreamSearch; options: QueryOptions }[] = [];
   const spent: bigint[] = [];
+  /** Costs that count against a cap. */
+  const counted: bigint[] = [];
+  /** Seconds until the cap of an upstream ends. */
+  const capped: Record<string, number> = {};
   const router = createRouter({
     upstreams: upstreamsNamed(Object.keys(plays), capabilities),
     async callProvider({ name, documentation: key }, search, options): Promise<UpstreamAnswer> {
@@ -38,6 +42,12 @@ function route(plays: Record<string, Play>, capabilities: Record<string, Partial
       if (typeof result === "object") return { ...result, ok: false, provider: name };
       return { ok: false, provider: name, reason: result ?? "status", tookMs: 1 };
     },
+    caps: {
+      setCaps: () => undefined,
+      recordCost: (_provider, cost) => void counted.push(cost),
+      reachedFor: (name) => capped[name],
+      report: () => undefined,
+    },
     onCall: () => undefined,
   });
   const recorder = {
@@ -46,7 +56,7 @@ function route(plays: Record<string, Play>, capabilities: Record<string, Partial
   };
   const search = (n = 10, query = "cats", deadlineMs = 1_000, startAttempt?: QueryOptions["startAttempt"]) =>
     router.query({ query, n }, { signal, deadlineMs, calls: recorder, startAttempt });
-  return { router, search, calls, requests, spent, plays };
+  return { router, search, calls, requests, spent, counted, plays, capped };
 }
 
 function upstreamsNamed(keys: readonly string[], capabilities: Record<string, Partial<Provider>> = {}): Upstream[] {
@@ -205,6 +215,36 @@ test("a key without credit is called once in five minutes, however many searches
   assert.equal(toEmpty, 3 + 11);
 });
 
+test("an upstream that has reached its cost cap is not called, and the next one answers", async () => {
+  const { search, calls, capped } = route({ a: [hit], b: [hit] });
+  capped["a"] = 3_600;
+  assert.deepEqual([(await search()).answer?.provider, calls.splice(0)], ["b", ["b"]]);
+  capped["b"] = 60;
+  const attempts: string[] = [];
+  const { answer, queried } = await search(
+    10,
+    "cats",
+    1_000,
+    (name) => (outcome) => void attempts.push(`${name} ${outcome}`),
+  );
+  const reached = { reason: "account_empty", blockedBy: "cap", retryAfterSeconds: 60, tookMs: 0 };
+  assert.deepEqual([answer, queried, calls], [{ ok: false, provider: "b", ...reached }, 0, []]);
+  assert.deepEqual(attempts, ["b cap_reached", "a cap_reached"]);
+  delete capped["b"];
+  assert.equal((await search()).answer?.provider, "b");
+});
+
+test("a cap that is reached while a search waits for another upstream applies to this search", async () => {
+  const { search, calls, capped } = route({
+    a: async () => {
+      capped["b"] = 60;
+      return "status";
+    },
+    b: [hit],
+  });
+  assert.deepEqual([(await search()).answer?.ok, calls], [false, ["a"]]);
+});
+
 test("fails at once, without a call, when every circuit blocks, and reports the failure that ends first", async (t) => {
   t.mock.timers.enable({ apis: ["Date"] });
   const hanging = { reason: "timeout", tookMs: 5_000 } as const;
@@ -216,7 +256,7 @@ test("fails at once, without a call, when every circuit blocks, and reports the 
   for (let count = 0; count < 3; count += 1) await search();
   assert.deepEqual(calls.splice(0), ["a 1", "a 2", "b", "b", "b"]);
   const attempts: string[] = [];
-  const blocked = { isBlocked: true, isDeadline: false, tookMs: 0 };
+  const blocked = { blockedBy: "circuit", isDeadline: false, tookMs: 0 };
   const { answer, queried } = await search(
     10,
     "cats",
@@ -310,7 +350,10 @@ test("accepts an empty result from an unreliable upstream once a second one is e
 });
 
 test("reports state, latency, money and last failure of each upstream", async () => {
-  const { search, router, spent, plays } = route({ a: "account_empty", b: [hit] }, { b: { costMicros: () => 4_000n } });
+  const { search, router, spent, counted, plays } = route(
+    { a: "account_empty", b: [hit] },
+    { b: { costMicros: () => 4_000n } },
+  );
   await search();
   await search();
   router.recordCharge("b", 10_000n);
@@ -326,6 +369,7 @@ test("reports state, latency, money and last failure of each upstream", async ()
   assert.deepEqual(b?.money, { searches: 2, price: "0.01", revenue: "0.01", cost: "0.008", margin: "0.002" });
   assert.deepEqual([b?.recent.calls, b?.recent.p50_ms, b?.last_failure], [2, 1, null]);
   assert.deepEqual(spent, [5_000n, 4_000n, 4_000n], "a failed call costs as much as a successful one");
+  assert.deepEqual(counted, spent, "all of it counts against caps");
   assert.equal(a?.money.cost, "0.005");
   plays["b"] = "aborted";
   await search();

@@ -1,4 +1,5 @@
 import { type Micros, priceMicros } from "../lib/money.ts";
+import type { CostCaps } from "../limits/cost-caps.ts";
 import type {
   Provider,
   QueryLimit,
@@ -15,7 +16,7 @@ import { createUpstreamState, type KeyState, type UpstreamReport, type UpstreamS
 
 // Decides which upstream to query, with which of its keys, and which one next if it fails. The operator sets the order.
 // Upstreams that cost more than the price of a search, and those with an open circuit, move behind the others. A search fails
-// only when every upstream that accepts its query has failed, or is blocked by its circuit.
+// only when every upstream that accepts its query has failed, or is blocked by its circuit or by the operator's cost cap.
 
 export interface Router {
   query: (search: UpstreamSearch, options: RouteOptions) => Promise<Routed>;
@@ -48,6 +49,7 @@ export interface Routed {
 
 export interface RouterDependencies {
   upstreams: readonly Upstream[];
+  caps: Pick<CostCaps, "setCaps" | "recordCost" | "reachedFor" | "report">;
   callProvider: (provider: Provider, search: UpstreamSearch, options: QueryOptions) => Promise<UpstreamAnswer>;
   /** `isOpen`: whether the upstream's circuit is open after this call. */
   onCall: (answer: UpstreamAnswer, isOpen: boolean) => void;
@@ -59,8 +61,9 @@ interface Candidate {
   key: KeyState;
 }
 
-export function createRouter({ upstreams: configured, callProvider, onCall }: RouterDependencies): Router {
-  let upstreams = configured.map((upstream) => createUpstreamState(upstream));
+export function createRouter({ upstreams: configured, caps, callProvider, onCall }: RouterDependencies): Router {
+  caps.setCaps(configured);
+  let upstreams = configured.map((upstream) => createUpstreamState(upstream, caps));
 
   async function call(
     { upstream, key: { provider, startCall } }: Candidate,
@@ -71,6 +74,7 @@ export function createRouter({ upstreams: configured, callProvider, onCall }: Ro
     const cost = provider.costMicros(n);
     const onSent = (): void => {
       upstream.health.recordCost(cost);
+      caps.recordCost(provider.name, cost);
       calls.recordSent(provider.name, cost);
     };
     const recordAnswer = startCall(Date.now());
@@ -93,7 +97,7 @@ export function createRouter({ upstreams: configured, callProvider, onCall }: Ro
     let unconfirmed: UpstreamSuccess | undefined;
     for (const [index, candidate] of queue.entries()) {
       const { upstream, key } = candidate;
-      // Another search may have opened the circuit in the meantime.
+      // Another search may have opened the circuit or reached the cap in the meantime.
       if (done.has(upstream) || key.isBlocked(Date.now())) continue;
       const leftMs = Math.max(0, deadlineMs - (performance.now() - startedAt));
       if (queried.size > 0 && leftMs === 0) break;
@@ -117,8 +121,9 @@ export function createRouter({ upstreams: configured, callProvider, onCall }: Ro
     query,
     replaceUpstreams(replacements) {
       // The circuits are closed, because a new key may repair what opened them.
+      caps.setCaps(replacements);
       upstreams = replacements.map((upstream) =>
-        createUpstreamState(upstream, upstreams.find(({ name }) => name === upstream.name)?.health),
+        createUpstreamState(upstream, caps, upstreams.find(({ name }) => name === upstream.name)?.health),
       );
     },
     queryLimits: () => upstreams.map(({ provider }) => provider.queryLimit),
@@ -142,7 +147,7 @@ function inOrder(upstreams: readonly UpstreamState[], search: UpstreamSearch, no
     .toSorted((a, b) => penalty(a) - penalty(b));
 }
 
-/** The failure to report if no call was sent: that of the circuit whose cool-down ends first. */
+/** The failure to report if no call was sent: that of the circuit or cap that ends first. */
 function findBlocked(
   upstreams: readonly UpstreamState[],
   search: UpstreamSearch,
@@ -153,7 +158,8 @@ function findBlocked(
     .filter(({ provider }) => accepts(provider.queryLimit, search.query))
     .flatMap(({ keys }) => keys.flatMap((key) => key.blockedBy(now) ?? []))
     .toSorted((a, b) => (a.retryAfterSeconds ?? 0) - (b.retryAfterSeconds ?? 0));
-  for (const { provider } of blocked) startAttempt?.(provider)("circuit_open");
+  for (const { provider, blockedBy } of blocked)
+    startAttempt?.(provider)(blockedBy === "cap" ? "cap_reached" : "circuit_open");
   return blocked[0];
 }
 

@@ -1,3 +1,4 @@
+import type { CapReport, CostCaps } from "../limits/cost-caps.ts";
 import type { Provider, Upstream, UpstreamAnswer, UpstreamFailure, UpstreamKey } from "../providers/provider.ts";
 import { type Circuit, createCircuit } from "./circuit.ts";
 import { createUpstreamHealth, type HealthReport, type UpstreamHealth } from "./upstream-health.ts";
@@ -29,6 +30,7 @@ export interface UpstreamReport extends HealthReport {
   name: string;
   documentation: string;
   circuit: CircuitReport;
+  cap: CapReport | null;
   /** Those of accounts with a vendor. */
   keys: KeyReport[];
 }
@@ -51,10 +53,11 @@ interface KeyReport {
 /** All circuits are closed. */
 export function createUpstreamState(
   { name, keys: configured }: Upstream,
+  caps: Pick<CostCaps, "reachedFor" | "report">,
   health = createUpstreamHealth(),
 ): UpstreamState {
   const circuit = createCircuit("upstream");
-  const keys = configured.map((key) => createKeyState(key, circuit, health));
+  const keys = configured.map((key) => createKeyState(key, circuit, health, () => caps.reachedFor(name)));
   const [{ provider }] = configured;
 
   function reportCircuit(nowMs: number): CircuitReport {
@@ -74,6 +77,7 @@ export function createUpstreamState(
       name,
       documentation: provider.documentation,
       circuit: reportCircuit(nowMs),
+      cap: caps.report(name) ?? null,
       keys: keys.flatMap((key) => key.report(nowMs) ?? []),
       ...health.report(nowMs),
     }),
@@ -86,7 +90,12 @@ interface OwnKeyState extends KeyState {
   report(nowMs: number): KeyReport | undefined;
 }
 
-function createKeyState({ label, provider }: UpstreamKey, ofUpstream: Circuit, health: UpstreamHealth): OwnKeyState {
+function createKeyState(
+  { label, provider }: UpstreamKey,
+  ofUpstream: Circuit,
+  health: UpstreamHealth,
+  cappedFor: () => number | undefined,
+): OwnKeyState {
   const circuit = createCircuit("key");
   const circuits = [ofUpstream, circuit];
   let calls = 0;
@@ -107,12 +116,14 @@ function createKeyState({ label, provider }: UpstreamKey, ofUpstream: Circuit, h
     provider,
     circuit,
     isOpen: (nowMs) => circuits.some((each) => each.isOpen(nowMs)),
-    isBlocked: (nowMs) => circuits.some((each) => each.isBlocked(nowMs)),
+    isBlocked: (nowMs) => cappedFor() !== undefined || circuits.some((each) => each.isBlocked(nowMs)),
     blockedBy(nowMs) {
+      const cappedSeconds = cappedFor();
+      if (cappedSeconds !== undefined) return capped(provider.name, cappedSeconds);
       const [last] = circuits.filter((each) => each.isBlocked(nowMs)).toSorted((a, b) => untilOf(b) - untilOf(a));
       const failure = last?.openedBy();
       const seconds = last && Math.ceil((untilOf(last) - nowMs) / 1_000);
-      return failure && { ...failure, isBlocked: true, isDeadline: false, retryAfterSeconds: seconds, tookMs: 0 };
+      return failure && { ...failure, blockedBy: "circuit", isDeadline: false, retryAfterSeconds: seconds, tookMs: 0 };
     },
     startCall(startedAtMs) {
       const records = circuits.map((each) => each.startCall(startedAtMs));
@@ -126,6 +137,11 @@ function createKeyState({ label, provider }: UpstreamKey, ofUpstream: Circuit, h
         ? undefined
         : { key: label, circuit: describeCircuit(circuit, nowMs), calls, failures, last_failure: lastFailure },
   };
+}
+
+/** The same to callers as an account without credit: only the operator can change it, or the end of the period. */
+function capped(provider: string, retryAfterSeconds: number): UpstreamFailure {
+  return { ok: false, provider, reason: "account_empty", blockedBy: "cap", retryAfterSeconds, tookMs: 0 };
 }
 
 /** The end of the cool-down; the past if it is closed. */

@@ -154,6 +154,13 @@ export const metricTable = {
     help: "1 while the circuit of this upstream, or of each of its keys, is open and others are queried first.",
     labels: { upstream: "upstreams" },
   },
+  pennyblack_upstream_cap_ratio: {
+    kind: "gauge",
+    of: "server",
+    unit: "ratio",
+    help: "Part of an upstream's cost cap that all servers have spent in its period. From 1 on, the upstream is not called. Only with a cap.",
+    labels: { upstream: "upstreams" },
+  },
   pennyblack_reload_faults: {
     kind: "gauge",
     of: "server",

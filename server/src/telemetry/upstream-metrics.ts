@@ -9,7 +9,8 @@ export interface UpstreamMetrics {
   countUnpaidCall: (upstream: string, cause: UnpaidCause) => void;
   /** For failures only the operator can fix: a rejected credential, an empty account or a rejected request. */
   countUpstreamAlert: (upstream: string, reason: string) => void;
-  watchUpstreams: (read: () => { name: string; isOpen: boolean }[]) => void;
+  /** `capRatio`: the part of its cost cap that was spent; undefined without a cap. */
+  watchUpstreams: (read: () => { name: string; isOpen: boolean; capRatio: number | undefined }[]) => void;
 }
 
 type UnpaidCause = (typeof metricTable.pennyblack_unpaid_upstream_calls.labels.cause)[number];
@@ -21,6 +22,7 @@ export function createUpstreamMetrics(meter: Meter): UpstreamMetrics {
   const unpaidCalls = meter.counter("pennyblack_unpaid_upstream_calls");
   const upstreamAlerts = meter.counter("pennyblack_upstream_alerts");
   const circuits = meter.observableGauge("pennyblack_upstream_circuit_open");
+  const capRatios = meter.observableGauge("pennyblack_upstream_cap_ratio");
 
   return {
     countUpstreamCall(upstream, { outcome, seconds: tookSeconds }) {
@@ -39,6 +41,10 @@ export function createUpstreamMetrics(meter: Meter): UpstreamMetrics {
       }
       circuits.addCallback((gauge) => {
         for (const { name, isOpen } of read()) gauge.observe(isOpen ? 1 : 0, { upstream: name });
+      });
+      capRatios.addCallback((gauge) => {
+        for (const { name, capRatio } of read())
+          if (capRatio !== undefined) gauge.observe(capRatio, { upstream: name });
       });
     },
   };

@@ -11,6 +11,7 @@ export {
   type WalletMarginRow,
 } from "./read-margin.ts";
 export { findRequest } from "./read-requests.ts";
+export { readUpstreamCosts } from "./read-upstream-costs.ts";
 export { readUpstreamHours, type UpstreamDay } from "./read-upstream-hours.ts";
 export { dropOldRequests, readUsageLag, recountUsage, rollUpUsage } from "./roll-up.ts";
 export { readSearchDetails, type SearchDetails, type SearchLine, serializeItem } from "./search-details.ts";

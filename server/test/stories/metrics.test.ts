@@ -17,7 +17,12 @@ import { superuserUrl } from "../support/services/database.ts";
 import { startWorkerProcess } from "../support/services/worker-process.ts";
 
 const upstream = closeAfter(await startDelayedUpstream());
-const { db, server, createWallet } = await createFixture({ PENNYBLACK_SEARXNG_URL: upstream.url });
+const { db, server, createWallet } = await createFixture({
+  PENNYBLACK_SEARXNG_URL: upstream.url,
+  PENNYBLACK_UPSTREAMS: "searxng,brave",
+  PENNYBLACK_BRAVE_KEY: "key",
+  PENNYBLACK_BRAVE_CAP: "1.00/day",
+});
 const worker = await startWorkerProcess(db);
 const wallet = await createWallet("0.05");
 
