@@ -12,10 +12,35 @@ export interface UpstreamHour {
   open?: boolean;
 }
 
+export interface Circuit {
+  state: "closed" | "open" | "trial";
+  until: string | null;
+}
+
+export interface UpstreamKey {
+  /** Its first and last four characters. */
+  key: string;
+  circuit: Circuit;
+  /** Of the server that answers. */
+  calls: number;
+  failures: number;
+  last_failure: Upstream["last_failure"];
+}
+
 export interface Upstream {
   name: string;
   documentation: string;
-  circuit: { state: "closed" | "open" | "trial"; until: string | null };
+  circuit: Circuit;
+  keys?: UpstreamKey[];
+  /** The spending of all servers in the current period. */
+  cap?: null | {
+    period: "day" | "month";
+    amount: string;
+    spent: string;
+    ratio: number;
+    resets_at: string;
+    is_shared: boolean;
+  };
   recent: { calls: number; success_rate: number | null; p50_ms: number | null; p95_ms: number | null };
   money: { searches: number; price: string; revenue: string; cost: string; margin: string };
   last_failure: { reason: string; upstream_status: number | null; at: string } | null;

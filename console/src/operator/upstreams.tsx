@@ -15,6 +15,7 @@ import {
   type UpstreamHour,
   upstreamsQuery,
 } from "./queries.ts";
+import { NextProbe, Quota } from "./quota.tsx";
 import { Runs } from "./runs.tsx";
 import { formatErrors } from "./servers.tsx";
 import { describeBackup, describeReconciliation, describeWorker, type Status, StatusList } from "./status-list.tsx";
@@ -80,11 +81,7 @@ function UpstreamRow({ upstream }: { upstream: Upstream }) {
         </Anchor>
         <div className={`${classes.status} ${classes.label}`} data-state={circuit.state}>
           {states[circuit.state]}
-          {circuit.state === "open" && circuit.until !== null && (
-            <>
-              , next probe <RelativeTime at={circuit.until} />
-            </>
-          )}
+          <NextProbe circuit={circuit} />
         </div>
       </div>
       <div className={classes.details}>
@@ -95,6 +92,7 @@ function UpstreamRow({ upstream }: { upstream: Upstream }) {
             {failure.upstream_status !== null && `, status ${failure.upstream_status}`}
           </Text>
         )}
+        <Quota upstream={upstream} />
       </div>
       {factNames.map((label, index) => (
         <div key={label} className={classes.fact}>

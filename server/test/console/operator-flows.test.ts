@@ -14,7 +14,8 @@ describe("operators", { skip: noBrowser }, async () => {
   const second = await startFixtureUpstream("searxng", "ok");
   const fixture = await startBrowserFixture({
     PENNYBLACK_UPSTREAMS: "brave,searxng",
-    PENNYBLACK_BRAVE_KEY: "key",
+    PENNYBLACK_BRAVE_KEY: "BSAfirst-key-of-brave-0001,BSAsecond-key-of-brave-0002",
+    PENNYBLACK_BRAVE_CAP: "100000.00/month",
     ...replaceUrl("brave", first.url),
     PENNYBLACK_SEARXNG_URL: second.url,
   });
@@ -29,7 +30,7 @@ describe("operators", { skip: noBrowser }, async () => {
     await fixture.visit(async (page) => {
       await fixture.signInOperator(page);
       const line = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "brave" }) });
-      await line.getByText("active").waitFor();
+      await line.getByText("active").first().waitFor();
       assert.equal(await page.getByRole("link", { name: "Cells" }).count(), 0, "PENNYBLACK_FLEET is not set");
 
       first.serve("brave", "down");
@@ -41,7 +42,10 @@ describe("operators", { skip: noBrowser }, async () => {
       })();
       const attention = page.getByRole("list", { name: "Needs attention" }).or(page.getByRole("alert"));
       try {
-        await line.getByText(/circuit open|probing/).waitFor({ timeout: 30_000 });
+        await line
+          .getByText(/circuit open|probing/)
+          .first()
+          .waitFor({ timeout: 30_000 });
         await attention.getByText(/brave/).first().waitFor({ timeout: 30_000 });
         const runbook = attention.getByRole("listitem").filter({ hasText: "brave" }).getByRole("link");
         assert.match((await runbook.first().getAttribute("href")) ?? "", /\/docs\/runbooks\//);
@@ -50,6 +54,21 @@ describe("operators", { skip: noBrowser }, async () => {
         await caller;
       }
       assert.deepEqual([...statuses], [200]);
+    });
+  });
+
+  test("each key is shown by its first and last characters, and spending is a meter against the cost cap", async () => {
+    await fixture.visit(async (page) => {
+      await fixture.signInOperator(page);
+      const keys = page.getByRole("list", { name: "Keys of brave" }).getByRole("listitem");
+      await keys.filter({ hasText: "BSAf...0001" }).waitFor();
+      assert.match(
+        (await keys.allInnerTexts()).join("\n"),
+        /^BSAf\.\.\.0001 .*\nBSAs\.\.\.0002 active, \d+ calls?, \d+ failures?/,
+      );
+      const meter = page.getByRole("meter", { name: "Cost cap of brave" });
+      assert.match((await meter.getAttribute("aria-valuetext")) ?? "", /^\$\d+\.\d+ of \$100,000\.00$/);
+      assert.doesNotMatch(await page.content(), /key-of-brave/);
     });
   });
 

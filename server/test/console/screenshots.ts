@@ -38,7 +38,8 @@ const cells = await startStandInCells();
 const fixture = await startBrowserFixture({
   ...webhookSettings("http://127.0.0.1:9"),
   ...cells.settings,
-  PENNYBLACK_BRAVE_KEY: "key",
+  PENNYBLACK_BRAVE_KEY: "BSAf7Qm2Zr9kXw4cT1hV8nLp,BSAp3Yd6Jt0sHb5eR9uC2gKa",
+  PENNYBLACK_BRAVE_CAP: "20.00/month",
   ...replaceUrl("brave", upstream.url),
   PENNYBLACK_SEARXNG_URL: second.url,
 });
