@@ -29,7 +29,7 @@ function CapMeter({ name, cap }: Readonly<{ name: string; cap: NonNullable<Upstr
     <div className={classes.quota}>
       <Text size="xs" c={isReached ? "var(--pb-danger)" : "dimmed"}>
         {formatMoney(spent)} of {formatMoney(amount)} this {period}
-        {isReached ? ", not called until it resets " : ", resets "}
+        {isReached ? ", not called, resets " : ", resets "}
         <RelativeTime at={resetsAt} />
       </Text>
       <Meter spent={spent} limit={amount} isFull={isReached} label={`Cost cap of ${name}`} />

@@ -183,10 +183,10 @@ function capItem({ name, cap }: UpstreamState): AttentionItem | undefined {
   if (!cap || cap.ratio < warningRatio) return undefined;
   const limit = `cost cap of $${cap.amount} per ${cap.period}`;
   if (cap.ratio < 1) {
-    const detail = `$${cap.spent} are spent. At the cap it is not called until ${cap.resets_at}.`;
+    const detail = `$${cap.spent} are spent. At the cap it is no longer called. Period ends: ${cap.resets_at}.`;
     return item("ticket", `${name} has spent ${Math.floor(cap.ratio * 100)}% of its ${limit}`, detail, "upstream-cap");
   }
-  const detail = `$${cap.spent} are spent. It is not called until ${cap.resets_at}. Without another upstream, searches fail.`;
+  const detail = `$${cap.spent} are spent. Without another upstream, searches fail. Period ends: ${cap.resets_at}.`;
   return item("page", `${name} has reached its ${limit}`, detail, "upstream-cap");
 }
 
