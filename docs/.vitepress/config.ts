@@ -36,6 +36,7 @@ const guides = [
   { text: "Top-ups", link: "/top-ups" },
   { text: "Receipts", link: "/receipts" },
   { text: "Webhooks", link: "/webhooks" },
+  { text: "Stability", link: "/stability" },
 ];
 
 const compat = [
