@@ -24,6 +24,7 @@ const publicFiles = {
   evidence: ["evidence"],
   cells: ["cells"],
   usage: ["usage"],
+  activity: ["activity-routes"],
   webhooks: ["webhooks"],
   email: ["email"],
   operator: ["operator"],

@@ -43,7 +43,15 @@ after(async () => {
 async function startStub() {
   const times = { expires_at: null, revoked_at: null, last_used_at: null, created_at: "2026-11-14T00:00:00Z" };
   const settings = { scopes: ["search"], allowed_ips: null, budget: null, ...times };
-  const key = { id: "k-1", mode: "live", name: "batch", start: "pb_live_ab", state: "active", ...settings };
+  const key = {
+    id: "k-1",
+    mode: "live",
+    name: "batch",
+    start: "pb_live_ab",
+    state: "active",
+    created_by: null,
+    ...settings,
+  };
   const usage = { start: "2026-11-14T00:00:00Z", mode: "live", searches: 12, charged: "0.12" };
   const answers: Record<string, unknown> = {
     "GET /v1/usage?by=day": { usage: [usage], next_cursor: null },
@@ -165,6 +173,23 @@ test("whoami, entries, runs and why describe a search", async () => {
   assert.match(why, /^Outcome +Succeeded$/m);
   assert.match(why, /^Charged +0\.01 USD\n +search -0\.01 USD on /m);
   assert.match(why, /^ {4}Rank 1, /m);
+});
+
+test("activity prints who changed a key, and exports the lines", async () => {
+  await run(["keys", "create", "--name", "audited", "--per-day", "1.00"]);
+  await run(["keys", "update", "audited", "--per-day", "2.00"]);
+  const { out } = await run(["activity", "--key", "audited", "--act", "key", "--actor", "key", "--from", "2026-01-01"]);
+  const [heading, changed, created, ...rest] = out.split("\n");
+  assert.match(heading ?? "", /^TIME +BY +CHANGE +VALUES$/);
+  assert.match(changed ?? "", /UTC {2}management {2}Changed the key audited {2}budget_day 1\.00 -> 2\.00$/);
+  assert.match(created ?? "", /Created the key audited {2}.*budget_day 1\.00/);
+  assert.deepEqual(rest, [""]);
+  const exported = (await run(["activity", "--key", "audited", "--jsonl"])).out.trimEnd().split("\n");
+  assert.deepEqual(
+    exported.map((line) => JSON.parse(line).act),
+    ["key.create", "key.change"],
+  );
+  assert.equal((await run(["activity", "--to", "2026-01-02"])).out, "No changes.\n");
 });
 
 test("an insufficient balance prints the top-up URL", async () => {

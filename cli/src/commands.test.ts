@@ -29,6 +29,7 @@ const key = {
   rotated_from: null,
   last_used_at: null,
   created_at: at,
+  created_by: { type: "person", id: uuid, name: "ada@example.com" },
 };
 const twin = { ...key, id: "k-2", name: "twin", start: "pb_live_cd" };
 const keys = [

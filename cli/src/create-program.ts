@@ -1,5 +1,6 @@
 import { Pennyblack, type ResponseEvent } from "@pennyblack/sdk";
 import { Command } from "commander";
+import { addActivityCommand } from "./activity-command.ts";
 import { addExamples } from "./add-examples.ts";
 import { addAlertCommands } from "./alert-commands.ts";
 import { addCompletionCommands } from "./completion-commands.ts";
@@ -83,6 +84,7 @@ export function createProgram({ env, stdin, stdout, stderr }: ProgramOptions): C
   addAlertCommands(program, context);
   addEntryCommands(program, context);
   addKeyCommands(program, context);
+  addActivityCommand(program, context);
   addWebhookCommands(program, context);
   addProfileCommands(program, context);
   addCompletionCommands(program, context);

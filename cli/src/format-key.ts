@@ -57,8 +57,12 @@ export function formatKey(key: Key, limits?: CurrentKey["effective_limits"]): st
       ? []
       : [["Limits", formatLimits(key, limits ?? key)], ...(budgetRows.length > 0 ? budgetRows : [["Budget", "none"]])]),
     ["Last used", key.last_used_at === null ? "never" : formatTime(key.last_used_at)],
-    ["Created", formatTime(key.created_at)],
+    ["Created", formatTime(key.created_at) + formatCreator(key.created_by)],
   ];
+}
+
+function formatCreator(by: Key["created_by"]): string {
+  return by === null ? "" : ` by ${by.name === null ? `the ${by.type}` : sanitize(by.name)}`;
 }
 
 /** The rest of a budget. Zero if its limit was lowered below what was spent. */

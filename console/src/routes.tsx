@@ -170,6 +170,12 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => wallet,
+    path: "/activity",
+    validateSearch: pickStrings("act", "actor", "subject"),
+    component: lazyRouteComponent(() => import("./pages/activity/activity.tsx"), "Activity"),
+  }),
+  createRoute({
+    getParentRoute: () => wallet,
     path: "/team",
     validateSearch: pickStrings("dialog"),
     component: lazyRouteComponent(() => import("./pages/team/team.tsx"), "Team"),

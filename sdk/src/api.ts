@@ -481,6 +481,14 @@ export type KeyCompat = {
     run?: CompatRun;
 };
 
+export type KeyCreator = {
+    /** @enum {string} */
+    type: "person" | "key" | "operator";
+    id: string | null;
+    /** The email address of the person, or the current name of the key. */
+    name: string | null;
+};
+
 export type Key = {
     /** Format: uuid */
     id: string;
@@ -512,6 +520,8 @@ export type Key = {
     last_used_at: string | null;
     /** Format: date-time */
     created_at: string;
+    /** Who created, rotated or connected it. Null for the first keys of an account, and in `GET /v1/key`, which works with every key. */
+    created_by: KeyCreator | null;
 };
 
 export type EffectiveLimits = {
@@ -546,7 +556,7 @@ export type EndUserLimit = {
 };
 
 /** @enum {string} */
-export type Scope = "search" | "wallet:read" | "wallet:write" | "keys:read" | "keys:write" | "webhooks:write";
+export type Scope = "search" | "wallet:read" | "wallet:write" | "keys:read" | "keys:write" | "webhooks:write" | "activity:read";
 
 export type CreateKeyRequest = {
     mode: KeyMode;
@@ -915,6 +925,59 @@ export type Delivery = {
 
 export type DeliveryList = {
     deliveries: Delivery[];
+    /** Pass as `cursor` to get the next page. Null on the last page. */
+    next_cursor: string | null;
+};
+
+export type ActivityActor = {
+    /**
+     * `operator`: the operator of this service. `system`: a consequence, such as a webhook that is disabled because it fails.
+     * @enum {string}
+     */
+    type: "person" | "key" | "operator" | "system";
+    /** The id of the person or key. */
+    id: string | null;
+    /** The email address of the person, or the current name of the key. */
+    name: string | null;
+};
+
+export type ActivitySubject = {
+    /** The id of what was changed. */
+    id: string;
+    /** Its current name. Null if it has none. */
+    name: string | null;
+};
+
+export type Activity = {
+    /** Format: uuid */
+    id: string;
+    /** Format: date-time */
+    at: string;
+    actor: ActivityActor;
+    /** What was done, as `<subject>.<verb>`, such as `key.change`. */
+    act: string;
+    subject: ActivitySubject;
+    /** The act and the name in words, such as `Changed the key crawler`. */
+    summary: string;
+    /** `done`, unless an operator did it. */
+    outcome: string;
+    /** The previous values, of those that changed. Null if there are none. */
+    before: {
+        [key: string]: unknown;
+    } | null;
+    /** The new values, of those that changed. Never a key or a signing secret. */
+    after: {
+        [key: string]: unknown;
+    } | null;
+};
+
+export type ActivityList = {
+    activity: Activity[];
+    /**
+     * Format: date-time
+     * Earlier changes are not listed.
+     */
+    since: string;
     /** Pass as `cursor` to get the next page. Null on the last page. */
     next_cursor: string | null;
 };

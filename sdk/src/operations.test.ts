@@ -63,6 +63,26 @@ const call = (client: Pennyblack): Record<string, () => PromiseLike<unknown>> =>
   listDeliveries: () => client.webhooks.deliveries.list(id, { limit: 5 }).page("c"),
   testWebhook: () => client.webhooks.test(id),
   replayDelivery: () => client.webhooks.deliveries.replay(id),
+  listActivity: () => {
+    const filter = {
+      act: "key",
+      actor: "person",
+      actorId: id,
+      subjectId: id,
+      from: new Date(0),
+      to: "2026-02-01",
+    } as const;
+    return client.activity.list({ ...filter, limit: 5 }).page("c");
+  },
+  exportActivity: () =>
+    client.activity.export({
+      act: "key",
+      actor: "key",
+      actorId: id,
+      subjectId: id,
+      from: "2026-01-01",
+      to: new Date(1),
+    }),
   createTopUp: () => client.topUps.create({ amount: "20.00" }),
   listTopUps: () => client.topUps.list({ limit: 5 }).page("c"),
   getTopUp: () => client.topUps.get(id),
@@ -100,7 +120,7 @@ function queryParametersOf({ parameters = [] }: Operation): string[] {
   return resolved.flatMap((parameter) => (parameter?.in === "query" ? [parameter.name ?? ""] : [])).toSorted();
 }
 
-const listNames = "results lenses entries keys searches runs usage endpoints deliveries top_ups".split(" ");
+const listNames = "results lenses entries keys searches runs usage endpoints deliveries top_ups activity".split(" ");
 const emptyLists = Object.fromEntries(listNames.map((name) => [name, []]));
 
 function recorder() {
@@ -109,6 +129,8 @@ function recorder() {
     sent.push({ method: init?.method ?? "", url: String(url) });
     const path = new URL(String(url)).pathname;
     if (path.endsWith(".csv")) return Promise.resolve(new Response("", { headers: { "content-type": "text/csv" } }));
+    if (path.endsWith(".jsonl"))
+      return Promise.resolve(new Response("", { headers: { "content-type": "application/jsonl" } }));
     if (/^\/v1\/lenses\/[^/]+$/.test(path)) return Promise.resolve(new Response(""));
     return Promise.resolve(Response.json(emptyLists));
   };

@@ -22,7 +22,7 @@ export type Query = Record<string, string | number | undefined>;
 /** What the methods of the client share. `options` must not contain others than those of a call. */
 export interface Requests {
   get: <Body>(path: string, query: Query, options?: CallOptions) => Promise<Body>;
-  getText: (path: string, type: "text/csv" | "text/plain", query: Query, options?: CallOptions) => Promise<string>;
+  getText: (path: string, type: NonNullable<Call["textType"]>, query: Query, options?: CallOptions) => Promise<string>;
   /** `name` is the member of the response that contains the items. */
   list: <Item, Details = unknown>(
     path: string,

@@ -2,6 +2,8 @@
 // management key, except lenses, which are public.
 
 import type {
+  Activity,
+  ActivityList,
   AlertSettings,
   AutoTopUp,
   Category,
@@ -179,6 +181,35 @@ export function createRuns({ list }: Requests) {
     /** Lists runs that are open or ended within the last hour. `from`: only runs started since then. */
     list: ({ from, limit, ...options }: ListOptions & Pick<TimeRange, "from"> = {}): Pages<Run> =>
       list("/v1/runs", "runs", { from: toIsoString(from), limit }, options),
+  };
+}
+
+export interface ActivityFilter extends TimeRange {
+  /** An act such as "key.change", or all acts of a subject, such as "key". */
+  act?: string;
+  actor?: Activity["actor"]["type"];
+  /** The id of a person or key. */
+  actorId?: string;
+  /** The id of what was changed. */
+  subjectId?: string;
+}
+
+export function createActivity({ getText, list }: Requests) {
+  const split = <Rest>({ act, actor, actorId, subjectId, from, to, ...options }: ActivityFilter & Rest) => {
+    const filter = { act, actor, actor_id: actorId, subject_id: subjectId };
+    return { query: { ...filter, from: toIsoString(from), to: toIsoString(to) }, options };
+  };
+  return {
+    /** Lists who changed what in the last 400 days, newest first. */
+    list: ({ limit, ...rest }: ListOptions & ActivityFilter = {}): Pages<Activity, Pick<ActivityList, "since">> => {
+      const { query, options } = split<CallOptions>(rest);
+      return list("/v1/activity", "activity", { ...query, limit }, options);
+    },
+    /** Returns the same lines as JSON Lines, oldest first. */
+    export: (filter: CallOptions & ActivityFilter = {}): Promise<string> => {
+      const { query, options } = split<CallOptions>(filter);
+      return getText("/v1/activity.jsonl", "application/jsonl", query, options);
+    },
   };
 }
 

@@ -29,6 +29,7 @@ import {
   toIsoString,
 } from "./requests.ts";
 import {
+  createActivity,
   createAlerts,
   createAutoTopUp,
   createEndUsers,
@@ -66,7 +67,7 @@ export { parseExplanation, type RankExplanation } from "./parse-explanation.ts";
 export type { KeyBudgetMeta, SearchMeta } from "./read-meta.ts";
 export type { Duration } from "./repeat.ts";
 export type { CallOptions, ListOptions } from "./requests.ts";
-export type { ListSearchesOptions } from "./resources.ts";
+export type { ActivityFilter, ListSearchesOptions } from "./resources.ts";
 export type { RequestEvent, ResponseEvent } from "./send.ts";
 
 export interface PennyblackOptions {
@@ -145,6 +146,8 @@ export class Pennyblack {
   readonly webhooks: ReturnType<typeof createWebhooks>;
   readonly searches: ReturnType<typeof createSearches>;
   readonly runs: ReturnType<typeof createRuns>;
+  /** Who changed what. */
+  readonly activity: ReturnType<typeof createActivity>;
   /** The published ranking rules. */
   readonly lenses: ReturnType<typeof createLenses>;
 
@@ -177,6 +180,7 @@ export class Pennyblack {
     this.webhooks = createWebhooks(this.#requests);
     this.searches = createSearches(this.#requests);
     this.runs = createRuns(this.#requests);
+    this.activity = createActivity(this.#requests);
     this.lenses = createLenses(this.#requests);
   }
 

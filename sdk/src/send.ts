@@ -56,7 +56,7 @@ export interface Call {
   /** The member of a successful response that must be a list, so that a response of another server is not an empty list. */
   listName?: string;
   /** The type of a successful response, if it is not JSON. */
-  textType?: "text/csv" | "text/plain";
+  textType?: "text/csv" | "text/plain" | "application/jsonl";
   signal?: AbortSignal | undefined;
   timeoutMs?: number | undefined;
   /** The caller's deadline. The API returns a 504 after it. */

@@ -284,7 +284,9 @@ create table pb.keys (
   compat jsonb constraint compat_is_object check (jsonb_typeof(compat) = 'object'),
   unique (wallet_id, id),
   constraint known_scopes
-    check (scopes <@ array['search', 'wallet:read', 'wallet:write', 'keys:read', 'keys:write', 'webhooks:write']),
+    check (scopes <@ array[
+      'search', 'wallet:read', 'wallet:write', 'keys:read', 'keys:write', 'webhooks:write', 'activity:read'
+    ]),
   constraint management_keys_do_not_search check (mode <> 'mgmt' or not ('search' = any (scopes))),
   constraint known_revoked_reasons check (revoked_reason in ('owner', 'operator', 'leaked', 'account_deleted')),
   constraint revoked_reason_requires_revocation check (revoked_reason is null or revoked_at is not null),
@@ -939,6 +941,8 @@ create index changes_by_account on pb.changes (account_id, number desc) where ac
 create index changes_by_wallet on pb.changes (wallet_id, number desc) where wallet_id is not null;
 create index changes_by_operator on pb.changes (number desc) where operator is not null;
 create index changes_by_time on pb.changes (at);
+create index changes_by_subject on pb.changes (subject);
+create index changes_by_actor on pb.changes (actor_id) where actor_id is not null;
 
 -- The chart of accounts. In a transfer, from_account is the debit side and to_account the credit side. The key is text,
 -- because a new value of an enum cannot be used in the transaction that adds it; a test compares the two lists.

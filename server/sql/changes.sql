@@ -116,6 +116,20 @@ begin
 end
 $$;
 
+-- The address of a person whom the list of changes of the transaction's wallet names, as its owners see it. A person who has
+-- left the account is still named.
+create or replace function pb.name_person(p_person uuid) returns text
+language sql stable security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  select p.email from pb.people p
+  where p.id = p_person and exists (
+    select from pb.changes c
+    where (c.actor_id = p.id or c.subject = p.id::text) and c.visibility = 'owner'
+      and c.account_id = (select w.account_id from pb.wallets w where w.id = pb.own_wallet())
+      and (c.wallet_id is null or c.wallet_id = pb.own_wallet())
+  );
+end;
+
 -- The owner changes the approval limit without a command.
 create or replace function pb.record_approval_limit() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$

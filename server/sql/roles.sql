@@ -31,7 +31,7 @@ grant execute on function
   to pennyblack_ledger;
 
 grant execute on function
-  pb.own_wallet, pb.utc_day, pb.utc_month,
+  pb.own_wallet, pb.utc_day, pb.utc_month, pb.name_person,
   pb.label_own_account, pb.create_own_key, pb.change_own_key, pb.rotate_own_key, pb.revoke_own_key,
   pb.own_data_key, pb.set_end_user_ids,
   pb.usage_as_of, pb.are_requests_complete, pb.searches_listed_since, pb.requests_listed_since, pb.own_search_ids, pb.own_end_user_usage, pb.own_version,

@@ -577,7 +577,7 @@ CREATE TABLE pb.keys (
     CONSTRAINT keys_searches_in_flight_check CHECK ((searches_in_flight > 0)),
     CONSTRAINT keys_searches_per_second_check CHECK ((searches_per_second > 0)),
     CONSTRAINT known_revoked_reasons CHECK ((revoked_reason = ANY (ARRAY['owner'::text, 'operator'::text, 'leaked'::text, 'account_deleted'::text]))),
-    CONSTRAINT known_scopes CHECK ((scopes <@ ARRAY['search'::text, 'wallet:read'::text, 'wallet:write'::text, 'keys:read'::text, 'keys:write'::text, 'webhooks:write'::text])),
+    CONSTRAINT known_scopes CHECK ((scopes <@ ARRAY['search'::text, 'wallet:read'::text, 'wallet:write'::text, 'keys:read'::text, 'keys:write'::text, 'webhooks:write'::text, 'activity:read'::text])),
     CONSTRAINT management_keys_do_not_search CHECK (((mode <> 'mgmt'::pb.key_mode) OR (NOT ('search'::text = ANY (scopes))))),
     CONSTRAINT revoked_reason_requires_revocation CHECK (((revoked_reason IS NULL) OR (revoked_at IS NOT NULL)))
 )
@@ -3329,6 +3329,50 @@ CREATE FUNCTION pb.merge_key_limits(p_limits jsonb, p_changes jsonb) RETURNS jso
     SET search_path TO 'pg_catalog', 'pg_temp'
     RETURN jsonb_strip_nulls(((p_limits || CASE jsonb_typeof((p_changes -> 'budget'::text)) WHEN 'object'::text THEN (p_changes -> 'budget'::text) WHEN 'null'::text THEN '{"day": null, "month": null, "total": null}'::jsonb ELSE '{}'::jsonb END) || CASE WHEN (p_changes ? 'end_user_limit'::text) THEN jsonb_build_object('end_user', (p_changes #> '{end_user_limit,amount}'::text[]), 'end_user_period', (p_changes #> '{end_user_limit,period}'::text[])) ELSE '{}'::jsonb END));
 
+CREATE TABLE pb.changes (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    number bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    actor text NOT NULL,
+    operator text,
+    actor_id uuid,
+    act text NOT NULL,
+    subject text NOT NULL,
+    account_id uuid,
+    wallet_id uuid,
+    reason text,
+    outcome text NOT NULL,
+    before jsonb,
+    after jsonb,
+    salt bytea,
+    values_digest bytea,
+    visibility text NOT NULL,
+    CONSTRAINT changes_actor_check CHECK ((actor = ANY (ARRAY['operator'::text, 'person'::text, 'key'::text, 'system'::text]))),
+    CONSTRAINT changes_operator_check CHECK (((length(operator) >= 1) AND (length(operator) <= 255))),
+    CONSTRAINT changes_outcome_check CHECK ((outcome ~ '^[a-z_]{1,64}$'::text)),
+    CONSTRAINT changes_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
+    CONSTRAINT changes_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255))),
+    CONSTRAINT changes_visibility_check CHECK ((visibility = ANY (ARRAY['operator'::text, 'owner'::text]))),
+    CONSTRAINT no_secrets CHECK ((concat((before)::text, (after)::text) !~ 'pb_(live|test|mgmt)_\w{30}|whsec_[0-9A-Za-z+/]{16}'::text)),
+    CONSTRAINT operators_have_names CHECK (((operator IS NOT NULL) = (actor = 'operator'::text))),
+    CONSTRAINT owners_see_their_account CHECK (((visibility = 'operator'::text) OR (account_id IS NOT NULL))),
+    CONSTRAINT people_and_keys_have_ids CHECK (((actor_id IS NOT NULL) = (actor = ANY (ARRAY['person'::text, 'key'::text])))),
+    CONSTRAINT values_are_salted CHECK ((((octet_length(salt) = 16) AND (octet_length(values_digest) = 32)) OR ((salt IS NULL) AND (before IS NULL) AND (after IS NULL))))
+);
+
+CREATE FUNCTION pb.name_person(p_person uuid) RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT p.email
+    FROM pb.people p
+   WHERE ((p.id = name_person.p_person) AND (EXISTS ( SELECT
+            FROM pb.changes c
+           WHERE (((c.actor_id = p.id) OR (c.subject = (p.id)::text)) AND (c.visibility = 'owner'::text) AND (c.account_id = ( SELECT w.account_id
+                    FROM pb.wallets w
+                   WHERE (w.id = pb.own_wallet()))) AND ((c.wallet_id IS NULL) OR (c.wallet_id = pb.own_wallet()))))));
+END;
+
 CREATE FUNCTION pb.needs_approval(p_operator text, p_kind text, p_amount bigint) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4522,37 +4566,6 @@ begin
   );
 end
 $$;
-
-CREATE TABLE pb.changes (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    number bigint NOT NULL,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    actor text NOT NULL,
-    operator text,
-    actor_id uuid,
-    act text NOT NULL,
-    subject text NOT NULL,
-    account_id uuid,
-    wallet_id uuid,
-    reason text,
-    outcome text NOT NULL,
-    before jsonb,
-    after jsonb,
-    salt bytea,
-    values_digest bytea,
-    visibility text NOT NULL,
-    CONSTRAINT changes_actor_check CHECK ((actor = ANY (ARRAY['operator'::text, 'person'::text, 'key'::text, 'system'::text]))),
-    CONSTRAINT changes_operator_check CHECK (((length(operator) >= 1) AND (length(operator) <= 255))),
-    CONSTRAINT changes_outcome_check CHECK ((outcome ~ '^[a-z_]{1,64}$'::text)),
-    CONSTRAINT changes_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 500))),
-    CONSTRAINT changes_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255))),
-    CONSTRAINT changes_visibility_check CHECK ((visibility = ANY (ARRAY['operator'::text, 'owner'::text]))),
-    CONSTRAINT no_secrets CHECK ((concat((before)::text, (after)::text) !~ 'pb_(live|test|mgmt)_\w{30}|whsec_[0-9A-Za-z+/]{16}'::text)),
-    CONSTRAINT operators_have_names CHECK (((operator IS NOT NULL) = (actor = 'operator'::text))),
-    CONSTRAINT owners_see_their_account CHECK (((visibility = 'operator'::text) OR (account_id IS NOT NULL))),
-    CONSTRAINT people_and_keys_have_ids CHECK (((actor_id IS NOT NULL) = (actor = ANY (ARRAY['person'::text, 'key'::text])))),
-    CONSTRAINT values_are_salted CHECK ((((octet_length(salt) = 16) AND (octet_length(values_digest) = 32)) OR ((salt IS NULL) AND (before IS NULL) AND (after IS NULL))))
-);
 
 CREATE FUNCTION pb.records(p_since timestamp with time zone, p_until timestamp with time zone) RETURNS TABLE(at timestamp with time zone, line text)
     LANGUAGE sql STABLE
@@ -6939,7 +6952,11 @@ CREATE INDEX archived_budgets ON pb.budgets USING btree (archived_at) WHERE (arc
 
 CREATE INDEX changes_by_account ON pb.changes USING btree (account_id, number DESC) WHERE (account_id IS NOT NULL);
 
+CREATE INDEX changes_by_actor ON pb.changes USING btree (actor_id) WHERE (actor_id IS NOT NULL);
+
 CREATE INDEX changes_by_operator ON pb.changes USING btree (number DESC) WHERE (operator IS NOT NULL);
+
+CREATE INDEX changes_by_subject ON pb.changes USING btree (subject);
 
 CREATE INDEX changes_by_time ON pb.changes USING btree (at);
 
@@ -7812,6 +7829,54 @@ REVOKE ALL ON FUNCTION pb.mark_killed_servers() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.merge_key_limits(p_limits jsonb, p_changes jsonb) FROM PUBLIC;
 
+GRANT SELECT ON TABLE pb.changes TO pennyblack_worker;
+
+GRANT SELECT(id) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(id) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(number) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(number) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(at) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(at) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(actor) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(actor) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(operator) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(actor_id) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(actor_id) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(act) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(act) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(subject) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(subject) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(account_id) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(account_id) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(wallet_id) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(wallet_id) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(reason) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(outcome) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(outcome) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(before) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(before) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(after) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(after) ON TABLE pb.changes TO pennyblack_operator;
+
+GRANT SELECT(visibility) ON TABLE pb.changes TO pennyblack_tenant;
+GRANT SELECT(visibility) ON TABLE pb.changes TO pennyblack_operator;
+
+REVOKE ALL ON FUNCTION pb.name_person(p_person uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.name_person(p_person uuid) TO pennyblack_tenant;
+
 REVOKE ALL ON FUNCTION pb.needs_approval(p_operator text, p_kind text, p_amount bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_transfer uuid) FROM PUBLIC;
@@ -8108,51 +8173,6 @@ REVOKE ALL ON FUNCTION pb.record_payment_event(p_event text, p_type text, p_wall
 REVOKE ALL ON FUNCTION pb.record_person_change(p_person uuid, p_account uuid, p_act text, p_subject text, p_before jsonb, p_after jsonb, p_wallet uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.record_system_change(p_wallet uuid, p_act text, p_subject text, p_reason text, p_before jsonb, p_after jsonb) FROM PUBLIC;
-
-GRANT SELECT ON TABLE pb.changes TO pennyblack_worker;
-
-GRANT SELECT(id) ON TABLE pb.changes TO pennyblack_tenant;
-GRANT SELECT(id) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(number) ON TABLE pb.changes TO pennyblack_tenant;
-GRANT SELECT(number) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(at) ON TABLE pb.changes TO pennyblack_tenant;
-GRANT SELECT(at) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(actor) ON TABLE pb.changes TO pennyblack_tenant;
-GRANT SELECT(actor) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(operator) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(actor_id) ON TABLE pb.changes TO pennyblack_tenant;
-GRANT SELECT(actor_id) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(act) ON TABLE pb.changes TO pennyblack_tenant;
-GRANT SELECT(act) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(subject) ON TABLE pb.changes TO pennyblack_tenant;
-GRANT SELECT(subject) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(account_id) ON TABLE pb.changes TO pennyblack_tenant;
-GRANT SELECT(account_id) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(wallet_id) ON TABLE pb.changes TO pennyblack_tenant;
-GRANT SELECT(wallet_id) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(reason) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(outcome) ON TABLE pb.changes TO pennyblack_tenant;
-GRANT SELECT(outcome) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(before) ON TABLE pb.changes TO pennyblack_tenant;
-GRANT SELECT(before) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(after) ON TABLE pb.changes TO pennyblack_tenant;
-GRANT SELECT(after) ON TABLE pb.changes TO pennyblack_operator;
-
-GRANT SELECT(visibility) ON TABLE pb.changes TO pennyblack_tenant;
-GRANT SELECT(visibility) ON TABLE pb.changes TO pennyblack_operator;
 
 REVOKE ALL ON FUNCTION pb.records(p_since timestamp with time zone, p_until timestamp with time zone) FROM PUBLIC;
 

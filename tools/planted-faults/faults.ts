@@ -1,4 +1,5 @@
 import { abuseFaults } from "./abuse-faults.ts";
+import { activityFaults } from "./activity-faults.ts";
 import { capFaults } from "./cap-faults.ts";
 import { countingFaults } from "./counting-faults.ts";
 import { dialectFaults } from "./dialect-faults.ts";
@@ -39,6 +40,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...secretFaults,
   ...evidenceFaults,
   ...adminFaults,
+  ...activityFaults,
   ...timelineFaults,
   ...transferFaults,
   ...endUserFaults,

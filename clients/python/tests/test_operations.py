@@ -64,6 +64,12 @@ calls: Dict[str, Callable[[Any], Any]] = {
     "listDeliveries": lambda client: client.webhooks.deliveries.list(item, limit=5),
     "testWebhook": lambda client: client.webhooks.test(item),
     "replayDelivery": lambda client: client.webhooks.deliveries.replay(item),
+    "listActivity": lambda client: client.activity.list(
+        act="key", actor="person", actor_id=item, subject_id=item, from_=start, to=end, limit=5
+    ),
+    "exportActivity": lambda client: client.activity.export(
+        act="key", actor="key", actor_id=item, subject_id=item, from_=start, to=end
+    ),
     "createTopUp": lambda client: client.top_ups.create({"amount": "20.00"}),
     "listTopUps": lambda client: client.top_ups.list(limit=5),
     "getTopUp": lambda client: client.top_ups.get(item),
@@ -75,7 +81,7 @@ calls: Dict[str, Callable[[Any], Any]] = {
     "listSigningKeys": lambda client: client.jwks(),
 }
 
-lists = "results lenses entries keys searches runs usage endpoints deliveries top_ups".split()
+lists = "results lenses entries keys searches runs usage endpoints deliveries top_ups activity".split()
 
 
 class Recorder:
@@ -87,6 +93,8 @@ class Recorder:
         path = request.url.path
         if path.endswith(".csv"):
             return httpx.Response(200, headers={"content-type": "text/csv"})
+        if path.endswith(".jsonl"):
+            return httpx.Response(200, headers={"content-type": "application/jsonl"})
         if path == f"/v1/lenses/{item}":
             return httpx.Response(200, headers={"content-type": "text/plain"})
         return httpx.Response(200, json={name: [] for name in lists})

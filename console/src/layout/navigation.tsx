@@ -16,6 +16,7 @@ export const navigationItems = [
   { to: "/w/$walletId/alerts", label: "Alerts", icon: "alerts" },
   { to: "/w/$walletId/apps", label: "Apps", icon: "apps" },
   { to: "/w/$walletId/lens", label: "Lens inspector", icon: "lens" },
+  { to: "/w/$walletId/activity", label: "Activity", icon: "activity" },
   { to: "/w/$walletId/team", label: "Team", icon: "team" },
 ] as const satisfies { to: LinkProps["to"]; label: string; icon: IconName }[];
 

@@ -1,10 +1,11 @@
 import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { ChangedValues } from "../components/changed-values.tsx";
 import { Section } from "../components/page.tsx";
 import { ExactTime } from "../components/relative-time.tsx";
 import { QueryState } from "../components/states.tsx";
 import { Cell, Row, Table } from "../components/table.tsx";
-import { type ChangeLine, changesQuery } from "./queries.ts";
+import { changesQuery } from "./queries.ts";
 
 /** Who changed what about a wallet and its account. */
 export function Changes({ walletId }: { walletId: string }) {
@@ -38,7 +39,7 @@ export function Changes({ walletId }: { walletId: string }) {
                 </Text>
               </Cell>
               <Cell label="Values">
-                <Values line={line} />
+                <ChangedValues before={line.before} after={line.after} />
               </Cell>
               <Cell label="Reason">{line.reason}</Cell>
             </Row>
@@ -47,19 +48,4 @@ export function Changes({ walletId }: { walletId: string }) {
       )}
     </Section>
   );
-}
-
-function Values({ line: { before, after } }: { line: ChangeLine }) {
-  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
-  return names.map((name) => (
-    <div key={name}>
-      {name.replaceAll("_", " ")}: {before && `${format(before[name])} → `}
-      {format(after?.[name])}
-    </div>
-  ));
-}
-
-function format(value: unknown): string {
-  if (value === undefined || value === null) return "none";
-  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -72,6 +72,8 @@ const calls: Record<string, (example: ReferenceExample) => ClientCall> = {
   testWebhook: (example) => ({ method: "webhooks.test", args: idOf(example) }),
   listDeliveries: (example) => ({ method: "webhooks.deliveries.list", args: idOf(example), item: "delivery" }),
   replayDelivery: (example) => ({ method: "webhooks.deliveries.replay", args: idOf(example) }),
+  listActivity: ({ query = {} }) => ({ method: "activity.list", options: query, item: "line" }),
+  exportActivity: () => ({ method: "activity.export" }),
   listLenses: () => ({ method: "lenses.list", item: "lens" }),
   inspectLens: ({ path = {}, query = {} }) => ({ method: "lenses.inspect", args: [path["name"], query["url"]] }),
   getLens: ({ path = {} }) => ({ method: "lenses.get", args: [path["name"]] }),

@@ -32,7 +32,7 @@ test("every JSON body has a named schema", () => {
   for (const { operationId, requestBody, responses } of operations) {
     for (const { content = {} } of [...(requestBody ? [requestBody] : []), ...Object.values(responses)]) {
       const { schema = {} } = content["application/json"] ?? content["application/problem+json"] ?? {};
-      const isText = Object.keys(content).some((type) => type.startsWith("text/"));
+      const isText = Object.keys(content).some((type) => type.startsWith("text/") || type === "application/jsonl");
       // A response without content is itself a reference.
       if (Object.keys(content).length > 0 && !isText) assert.deepEqual(Object.keys(schema), ["$ref"], operationId);
     }

@@ -1,3 +1,4 @@
+import { activityRoutes } from "../activity/activity-routes.ts";
 import type { ServerConfig } from "../config/config.ts";
 import type { Pool } from "../db/pool.ts";
 import { proofRoute } from "../evidence/proof-route.ts";
@@ -70,6 +71,7 @@ export function managementRoutes(dependencies: ManagementDependencies): Route[] 
     ...endUserRoutes(dependencies),
     ...webhookRoutes(dependencies),
     ...deliveryRoutes(dependencies),
+    ...activityRoutes(dependencies),
     ...topUpRoutes(dependencies),
     ...autoTopUpRoutes(dependencies),
     webhookRoute({ payments, processor, enterWebhook }),

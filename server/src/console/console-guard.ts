@@ -106,9 +106,9 @@ function walletNotFound(): Problem {
 }
 
 const scopesOfRole: Record<Role, readonly Scope[]> = {
-  viewer: ["wallet:read"],
-  developer: ["wallet:read", "wallet:write", "keys:write", "webhooks:write"],
-  owner: ["wallet:read", "wallet:write", "keys:write", "webhooks:write"],
+  viewer: ["wallet:read", "activity:read"],
+  developer: ["wallet:read", "wallet:write", "keys:write", "webhooks:write", "activity:read"],
+  owner: ["wallet:read", "wallet:write", "keys:write", "webhooks:write", "activity:read"],
 };
 
 /** Guard for the management routes of /v1. A session appears to them as a management key. */

@@ -25,7 +25,7 @@ interface OperatorViewDependencies
 const guardRead: Guard = async ({ params }) => {
   const { walletId } = params as { walletId: string };
   const limits = { searchesPerSecond: 0, searchesInFlight: 0 };
-  return { keyId: walletId, walletId, mode: "mgmt", scopes: ["wallet:read"], ...limits };
+  return { keyId: walletId, walletId, mode: "mgmt", scopes: ["wallet:read", "activity:read"], ...limits };
 };
 
 export function operatorViewRoutes(

@@ -21,7 +21,7 @@ const ledgerMayCall = words(
 const tenantMayCall = words(
   "begin_top_up delete_auto_top_up record_checkout record_customer set_auto_top_up",
   "change_own_key change_webhook create_own_key create_webhook delete_webhook label_own_account own_search_ids own_wallet",
-  "replay_delivery own_data_key own_end_user_usage own_proof own_top_up_entry own_version set_end_user_ids",
+  "name_person replay_delivery own_data_key own_end_user_usage own_proof own_top_up_entry own_version set_end_user_ids",
   "revoke_own_key rotate_own_key rotate_webhook_secret are_requests_complete requests_listed_since searches_listed_since set_alerts test_webhook usage_as_of utc_day utc_month",
 );
 const usage = ["wallet_id", "key_id", "mode", "category", "outcome", "was_held", "searches", "charged_micros"];

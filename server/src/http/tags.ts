@@ -7,6 +7,7 @@ export const tags = {
   Usage: "Searches and charges by hour or day.",
   Keys: "Create, limit, rotate and revoke API keys.",
   Webhooks: "Endpoints that receive signed events, and the log of their deliveries.",
+  Activity: "Who changed what: keys, webhooks, alerts, members, apps, payments settings and sign-ins.",
   Receipts: "Signed receipts and proofs that can be verified offline.",
   Lenses: "The published rules that rank results.",
   Documents: "The description of this API, its error pages and contacts.",

@@ -78,12 +78,13 @@ export const newKeySchema = Type.Object(
     name: nameSchema,
     scopes: Type.Optional(
       Type.Array(
-        Type.Enum(["search", "wallet:read", "wallet:write", "keys:read", "keys:write", "webhooks:write"], {
-          title: "Scope",
-        }),
+        Type.Enum(
+          ["search", "wallet:read", "wallet:write", "keys:read", "keys:write", "webhooks:write", "activity:read"],
+          { title: "Scope" },
+        ),
         {
           minItems: 1,
-          maxItems: 5,
+          maxItems: 6,
           uniqueItems: true,
           description:
             "Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write` includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys.",

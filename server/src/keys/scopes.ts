@@ -8,6 +8,7 @@ const descriptions = {
   "keys:read": "Listing and reading keys",
   "keys:write": "Creating, changing, rotating and revoking keys. Includes `keys:read`",
   "webhooks:write": "Managing webhooks",
+  "activity:read": "Reading who changed what",
 } as const;
 
 export type Scope = keyof typeof descriptions;
@@ -16,7 +17,7 @@ export type Scope = keyof typeof descriptions;
 export const scopesOf: Record<KeyMode, readonly Scope[]> = {
   live: ["search", "wallet:read"],
   test: ["search", "wallet:read"],
-  mgmt: ["wallet:read", "wallet:write", "keys:read", "keys:write", "webhooks:write"],
+  mgmt: ["wallet:read", "wallet:write", "keys:read", "keys:write", "webhooks:write", "activity:read"],
 };
 
 /** The table of docs/api-keys.md. */

@@ -23,6 +23,17 @@ const periodSchema = (description: string) =>
     { description },
   );
 
+const creatorSchema = Type.Object(
+  {
+    type: Type.Enum(["person", "key", "operator"]),
+    id: Type.Union([Type.String({ format: "uuid" }), Type.Null()]),
+    name: Type.Union([Type.String(), Type.Null()], {
+      description: "The email address of the person, or the current name of the key.",
+    }),
+  },
+  { title: "KeyCreator" },
+);
+
 export const keySchema = Type.Object(
   {
     id: Type.String({ format: "uuid" }),
@@ -66,6 +77,10 @@ export const keySchema = Type.Object(
     }),
     last_used_at: timeOrNull("Up to a minute old. Null if never used."),
     created_at: Type.String({ format: "date-time" }),
+    created_by: Type.Union([creatorSchema, Type.Null()], {
+      description:
+        "Who created, rotated or connected it. Null for the first keys of an account, and in `GET /v1/key`, which works with every key.",
+    }),
   },
   { title: "Key" },
 );
@@ -103,6 +118,8 @@ export function serializeCurrentKey(key: KeyWithBudget, shared: Record<"live" | 
   const limits = mode === "mgmt" ? undefined : shared[mode];
   return {
     ...serializeKey(key),
+    // The holder of a search key need not know the address of who created it.
+    created_by: null,
     effective_limits: limits
       ? {
           searches_per_second: Math.min(searchesPerSecond, limits.searchesPerSecond),
@@ -152,6 +169,7 @@ export function serializeKey(key: KeyWithBudget) {
     rotated_from: key.rotatedFrom,
     last_used_at: formatTime(key.lastUsedAt),
     created_at: formatTime(key.createdAt),
+    created_by: key.createdBy,
   };
 }
 

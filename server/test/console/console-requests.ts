@@ -59,6 +59,8 @@ export const access: Record<string, Access> = {
   "POST /webhooks/{id}/test": changing,
   "GET /webhooks/{id}/deliveries": reading,
   "POST /webhooks/deliveries/{id}/replay": changing,
+  "GET /activity": reading,
+  "GET /activity.jsonl": reading,
   "POST /playground/search": { role: "viewer" },
   "GET /version": reading,
   "GET /members": reading,

@@ -58,7 +58,13 @@ test("a developer creates, edits, rotates and revokes keys, and each secret is s
   const revoked = await browser.send("DELETE", `${keys}/${rotated.body.id}`);
   assert.equal(revoked.body.state, "revoked");
   const management = await browser.send("POST", keys, { mode: "mgmt", name: "robot" });
-  assert.deepEqual(management.body.scopes, ["wallet:read", "wallet:write", "keys:write", "webhooks:write"]);
+  assert.deepEqual(management.body.scopes, [
+    "wallet:read",
+    "wallet:write",
+    "keys:write",
+    "webhooks:write",
+    "activity:read",
+  ]);
   for (const reply of [changed, revoked, await browser.get(keys), await browser.get(`${keys}/${made.body.id}`)]) {
     assert.equal(reply.status, 200);
     for (const secret of [made.body.key, rotated.body.key]) assert.ok(!reply.text.includes(secret));

@@ -46,6 +46,7 @@ export async function seedDemo(owner: Pool, pepper: Pepper, ownerEmail = "ada@ha
   await seedCustomers(owner, pepper);
   await rollUpUsage(owner, new AbortController().signal);
   await seedUpstreams(owner);
+  await seedActivity(owner, { accountId, walletId, keyIds });
   await seedOperators(owner, walletId);
   return { accountId, walletId, ownerEmail, keyIds };
 }
@@ -273,6 +274,54 @@ async function addCaptures(owner: Pool, walletId: string): Promise<void> {
 }
 
 /** Operator actions, and a day of reconciliations. */
+type Values = [before?: Record<string, unknown> | undefined, after?: Record<string, unknown>];
+
+/** What members changed, oldest first. */
+async function seedActivity(
+  owner: Pool,
+  { accountId, walletId, keyIds }: Pick<Demo, "accountId" | "walletId" | "keyIds">,
+): Promise<void> {
+  const { rows } = await owner.query<{ ada: string; ben: string; chiara: string }>(
+    `select min(p.id::text) filter (where m.role = 'owner') as ada, min(p.id::text) filter (where m.role = 'developer') as ben,
+       min(p.id::text) filter (where m.role = 'viewer') as chiara
+     from pb.members m join pb.people p on p.id = m.person_id where m.account_id = $1`,
+    [accountId],
+  );
+  const { ada = "", ben = "", chiara = "" } = rows[0] ?? {};
+  const daysAgo = (count: number): Date => new Date(Date.now() - count * dayMs);
+  const add = (
+    personId: string,
+    at: number,
+    [act, subject]: [act: string, subject: string],
+    [before, after]: Values = [],
+  ): Promise<void> =>
+    seedChange(owner, {
+      at: daysAgo(at),
+      act,
+      subject,
+      personId,
+      ...(/^(?:member|session)/.test(act) ? { accountId } : { walletId }),
+      ...(before && { before }),
+      ...(after && { after }),
+    });
+  const created = { mode: "live", scopes: ["search"] };
+  await add(ada, 34.4, ["key.create", keyIds.agent], [undefined, { ...created, name: "production agent" }]);
+  await add(ada, 34.3, ["key.create", keyIds.staging], [undefined, { ...created, name: "staging" }]);
+  await add(ben, 34.2, ["key.create", keyIds.crawler], [undefined, { ...created, name: "nightly digest" }]);
+  await add(ben, 34.1, ["key.create", keyIds.laptop], [undefined, { ...created, mode: "test", name: "laptop" }]);
+  await add(ada, 30, ["member.change", chiara], [{ role: "developer" }, { role: "viewer" }]);
+  await add(
+    ada,
+    12.5,
+    ["alerts.change", walletId],
+    [undefined, { email: "billing@harbour.example", low_balance: "5.00" }],
+  );
+  await add(ben, 9, ["key.revoke", keyIds.retired]);
+  await add(ben, 3.3, ["session.start", ben]);
+  await add(ben, 3.2, ["key.change", keyIds.crawler], [{ budget_day: "0.50" }, { budget_day: "0.80" }]);
+  await add(ada, 1.1, ["key.change", keyIds.agent], [undefined, { budget_month: "60.00" }]);
+}
+
 async function seedOperators(owner: Pool, walletId: string): Promise<void> {
   const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
   const own = { walletId, subject: walletId };

@@ -19,6 +19,16 @@ after(async () => {
 
 const insertRecords: BeforeClosing = async ([wallet], endMs) => {
   const hoursBefore = (hours: number): Date => new Date(endMs - hours * 3_600_000 + 1_234);
+  // As an owner sees it in the activity log.
+  await seedChange(db.owner, {
+    act: "key.change",
+    at: hoursBefore(7),
+    walletId: wallet?.walletId,
+    subject: "changed-by-a-member",
+    personId: "7a2c3f7e-6f0c-4c55-8b3e-d0a1f6f4b001",
+    before: { budget_day: "1.00" },
+    after: { budget_day: "5.00" },
+  });
   // Before the first closed hour, in an hour without entries, and twice in an hour with entries.
   for (const hours of [1_000, 23, 3, 3]) {
     const details = { act: "adjustment.request", reason: 'Größe: 10 "USD"', after: { amount: "10.00", note: "ß" } };
@@ -64,7 +74,7 @@ test("records as they were written verify", async () => {
   const { rows } = await db.owner.query(
     "select count(distinct records_digest)::int as digests from pb.ledger_hours where records_digest <> decode(repeat('00', 32), 'hex')",
   );
-  assert.deepEqual(rows, [{ digests: 4 }]);
+  assert.deepEqual(rows, [{ digests: 5 }]);
 });
 
 for (const [table, where, of, changes] of [
@@ -76,6 +86,12 @@ for (const [table, where, of, changes] of [
   ],
   ["changes", "subject = 'manual:1000'", hours[0] ?? "", "reason = 'x'"],
   ["changes", "number = (select max(number) from pb.changes)", hour(3), "reason = 'x'; id = gen_random_uuid()"],
+  [
+    "changes",
+    "subject = 'changed-by-a-member'",
+    hour(7),
+    `actor_id = gen_random_uuid(); before = '{"budget_day": "4.00"}'; after = '{"budget_day": "1.50"}'; act = 'key.create'; visibility = 'operator'`,
+  ],
   [
     "adjustments",
     "true",

@@ -34,6 +34,7 @@ const requests: Record<string, TenantRequest> = {
   listEntries: { query: { limit: "2" } },
   listSearches: { query: { limit: "2" } },
   getUsage: { query: { by: "day", group: "key,outcome" } },
+  listActivity: { query: { act: "key" } },
   getLens: { path: { name: "programming" } },
   inspectLens: { path: { name: "programming" }, query: { url: "https://www.postgresql.org/docs/" } },
   getProblemPage: { path: { code: "insufficient_balance" } },

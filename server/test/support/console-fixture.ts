@@ -97,7 +97,7 @@ export function openBrowser(server: Pick<TestServer, "url">): Browser {
       else cookies.set(name, value);
     }
     const text = await response.text();
-    const isJson = response.headers.get("content-type")?.includes("json");
+    const isJson = /\bjson\b/.test(response.headers.get("content-type") ?? "");
     return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
   }
   return {

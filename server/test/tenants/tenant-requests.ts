@@ -40,6 +40,8 @@ export const tenantRequests: Record<string, CreateRequest> = {
     for (const end of ["a", "b"]) await searchInRun(tenant, `${tenant.mark}-${end}`);
     return {};
   },
+  "GET /v1/activity": listOwnChanges,
+  "GET /v1/activity.jsonl": listOwnChanges,
   "POST /v1/keys": async ({ mark }) => ({ body: { mode: "live", name: `${mark} agent`, budget: { day: "1.00" } } }),
   "GET /v1/keys/{id}": async (tenant) => ({ path: { id: await createKey(tenant) } }),
   "PATCH /v1/keys/{id}": async (tenant) => ({
@@ -84,6 +86,14 @@ export const tenantRequests: Record<string, CreateRequest> = {
     return { path: { id: body.deliveries[0].id } };
   },
 };
+
+/** Two changes of one key by the management key. */
+async function listOwnChanges(tenant: Tenant): Promise<TenantRequest> {
+  const id = await createKey(tenant);
+  await tenant.manage("PATCH", `/v1/keys/${id}`, { searches_per_second: 5 });
+  const { body } = await tenant.manage("GET", "/v1/key");
+  return { query: { subject_id: id, actor_id: body.id } };
+}
 
 async function searchInRun({ manage, live }: Tenant, run: string): Promise<void> {
   await manage("POST", "/v1/search", { query: "cats" }, { "x-api-key": live, "search-run": `${run}; max=1.00` });

@@ -26,6 +26,7 @@ from ._pages import AsyncPages, Page
 from ._send import Call
 from ._transport import AsyncTransport
 from .types import (
+    Activity,
     AlertSettings,
     AutoTopUp,
     Category,
@@ -127,6 +128,8 @@ class AsyncPennyblack(AsyncResource):
         self.webhooks = AsyncWebhooks(self._transport)
         self.searches = AsyncSearches(self._transport)
         self.runs = AsyncRuns(self._transport)
+        #: Who changed what.
+        self.activity = AsyncActivity(self._transport)
         #: The published ranking rules.
         self.lenses = AsyncLenses(self._transport)
 
@@ -414,6 +417,41 @@ class AsyncRuns(AsyncResource):
     ) -> AsyncPages[Run]:
         """Lists runs that are open or ended within the last hour. `from_`: only runs started since then."""
         return self._list("/v1/runs", "runs", timeout, {"from": to_iso(from_), "limit": limit})
+
+
+class AsyncActivity(AsyncResource):
+    def list(
+        self,
+        *,
+        act: Optional[str] = None,
+        actor: Optional[Literal["person", "key", "operator", "system"]] = None,
+        actor_id: Optional[str] = None,
+        subject_id: Optional[str] = None,
+        from_: Optional[Time] = None,
+        to: Optional[Time] = None,
+        limit: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> AsyncPages[Activity]:
+        """Lists who changed what in the last 400 days, newest first. `act`: "key.change", or "key" for all acts of keys."""
+        query = {"act": act, "actor": actor, "actor_id": actor_id, "subject_id": subject_id}
+        times = {"from": to_iso(from_), "to": to_iso(to)}
+        return self._list("/v1/activity", "activity", timeout, {**query, **times, "limit": limit})
+
+    async def export(
+        self,
+        *,
+        act: Optional[str] = None,
+        actor: Optional[Literal["person", "key", "operator", "system"]] = None,
+        actor_id: Optional[str] = None,
+        subject_id: Optional[str] = None,
+        from_: Optional[Time] = None,
+        to: Optional[Time] = None,
+        timeout: Optional[float] = None,
+    ) -> str:
+        """Returns the same lines as JSON Lines, oldest first."""
+        query = {"act": act, "actor": actor, "actor_id": actor_id, "subject_id": subject_id}
+        times = {"from": to_iso(from_), "to": to_iso(to)}
+        return await self._get(str, "/v1/activity.jsonl", timeout, {**query, **times}, "application/jsonl")
 
 
 class AsyncLenses(AsyncResource):

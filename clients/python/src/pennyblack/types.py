@@ -2,7 +2,7 @@
 
 # Generated from openapi.json by `npm run generate`.
 
-from typing import List, Literal, Optional, TypedDict
+from typing import Any, Dict, List, Literal, Optional, TypedDict
 
 
 #: Identifies the error. Codes never change; later versions can add codes.
@@ -314,6 +314,13 @@ class KeyCompat(TypedDict, total=False):
     run: CompatRun
 
 
+class KeyCreator(TypedDict):
+    type: Literal["person", "key", "operator"]
+    id: Optional[str]
+    #: The email address of the person, or the current name of the key.
+    name: Optional[str]
+
+
 class Key(TypedDict):
     id: str
     mode: KeyMode
@@ -342,6 +349,9 @@ class Key(TypedDict):
     #: Up to a minute old. Null if never used.
     last_used_at: Optional[str]
     created_at: str
+    #: Who created, rotated or connected it. Null for the first keys of an account, and in `GET /v1/key`, which works
+    #: with every key.
+    created_by: Optional[KeyCreator]
 
 
 class EffectiveLimits(TypedDict):
@@ -377,7 +387,15 @@ class EndUserLimit(TypedDict):
     period: Literal["day", "month"]
 
 
-Scope = Literal["search", "wallet:read", "wallet:write", "keys:read", "keys:write", "webhooks:write"]
+Scope = Literal[
+    "search",
+    "wallet:read",
+    "wallet:write",
+    "keys:read",
+    "keys:write",
+    "webhooks:write",
+    "activity:read",
+]
 
 
 class _RequiredCreateKeyRequest(TypedDict):
@@ -691,6 +709,40 @@ class Delivery(TypedDict):
     #: Time of the next attempt, while the delivery is pending.
     next_attempt_at: Optional[str]
     created_at: str
+
+
+class ActivityActor(TypedDict):
+    #: `operator`: the operator of this service. `system`: a consequence, such as a webhook that is disabled because it
+    #: fails.
+    type: Literal["person", "key", "operator", "system"]
+    #: The id of the person or key.
+    id: Optional[str]
+    #: The email address of the person, or the current name of the key.
+    name: Optional[str]
+
+
+class ActivitySubject(TypedDict):
+    #: The id of what was changed.
+    id: str
+    #: Its current name. Null if it has none.
+    name: Optional[str]
+
+
+class Activity(TypedDict):
+    id: str
+    at: str
+    actor: ActivityActor
+    #: What was done, as `<subject>.<verb>`, such as `key.change`.
+    act: str
+    subject: ActivitySubject
+    #: The act and the name in words, such as `Changed the key crawler`.
+    summary: str
+    #: `done`, unless an operator did it.
+    outcome: str
+    #: The previous values, of those that changed. Null if there are none.
+    before: Optional[Dict[str, Any]]
+    #: The new values, of those that changed. Never a key or a signing secret.
+    after: Optional[Dict[str, Any]]
 
 
 class _RequiredCreateTopUpRequest(TypedDict):

@@ -81,6 +81,7 @@ test("saving an unedited key changes nothing", () => {
     rotated_from: null,
     last_used_at: null,
     created_at: "2030-01-01T00:00:00.000Z",
+    created_by: null,
   };
   assert.deepEqual(toChanges(toDraft(key)), {
     name: key.name,

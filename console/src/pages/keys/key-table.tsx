@@ -1,5 +1,6 @@
 import { ActionIcon, Menu, Text } from "@mantine/core";
 import type { Key } from "@pennyblack/sdk";
+import { Link } from "@tanstack/react-router";
 import { Icon } from "../../components/icon.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
 import { ModeBadge } from "../../components/status-badge.tsx";
@@ -54,6 +55,11 @@ function KeyRow({ apiKey, allKeys, price, onAction }: Omit<Props, "keys"> & { ap
             {apiKey.allowed_ips.length > 2 && ` and ${apiKey.allowed_ips.length - 2} more`}
           </Text>
         )}
+        {apiKey.created_by !== null && (
+          <Text size="xs" c="dimmed" fw={400} className={classes.name ?? ""}>
+            created by {apiKey.created_by.name ?? `the ${apiKey.created_by.type}`}
+          </Text>
+        )}
       </RowHeader>
       <Cell label="Key">
         <span className="mono">{apiKey.start}…</span>
@@ -87,6 +93,7 @@ function KeyMenu({
   isReplaced: boolean;
   onAction: (action: KeyAction) => void;
 }) {
+  const { id } = useWallet();
   return (
     <Menu position="bottom-end" width={200}>
       <Menu.Target>
@@ -101,6 +108,14 @@ function KeyMenu({
             <Menu.Item onClick={() => onAction({ action: "rotate", key: apiKey })}>Rotate</Menu.Item>
           </>
         )}
+        <Menu.Item
+          component={Link}
+          to="/w/$walletId/activity"
+          params={{ walletId: id } as never}
+          search={{ subject: apiKey.id } as never}
+        >
+          Activity
+        </Menu.Item>
         <Menu.Item c="var(--pb-danger)" onClick={() => onAction({ action: "revoke", key: apiKey })}>
           Revoke
         </Menu.Item>

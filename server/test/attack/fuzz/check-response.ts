@@ -24,7 +24,7 @@ function checkAnswer(input: Input, answer: WireAnswer): string | undefined {
       return `a ${status} in an undocumented format: ${headerOf(answer, "content-type")}`;
     if (headerOf(answer, "request-id") === undefined) return `a ${status} without a Request-Id`;
   }
-  if (headerOf(answer, "content-type")?.includes("json") && input.method !== "HEAD" && !isJson(answer))
+  if (/\bjson\b/.test(headerOf(answer, "content-type") ?? "") && input.method !== "HEAD" && !isJson(answer))
     return `a ${status} with invalid JSON`;
   return undefined;
 }

@@ -81,7 +81,7 @@ export async function startTestServer(db: TestDatabase, settings: Record<string,
   async function request(path: string, init: RequestInit = {}, base = url): Promise<Reply> {
     const response = await fetch(base + path, init);
     const text = await response.text();
-    const isJson = response.headers.get("content-type")?.includes("json");
+    const isJson = /\bjson\b/.test(response.headers.get("content-type") ?? "");
     return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
   }
 
