@@ -62,6 +62,7 @@ const integrations = [
 const operators = [
   { text: "Self-hosting", link: "/self-hosting" },
   { text: "Security", link: "/security" },
+  { text: "Personal data", link: "/personal-data" },
   { text: "Reliability", link: "/reliability" },
   { text: "Performance", link: "/performance" },
   { text: "Scaling", link: "/scaling" },
