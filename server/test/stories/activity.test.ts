@@ -65,16 +65,16 @@ async function turnOnAutoTopUp(): Promise<void> {
   await tenant.manage("PUT", "/v1/wallet/auto-top-up", request?.body);
 }
 
-for (const route of apiWrites.filter((name) => !listedElsewhere.includes(name))) {
-  test(`${route} with a management key has its line in the activity`, async () => {
-    if (route === "DELETE /v1/wallet/auto-top-up") await turnOnAutoTopUp();
-    const request = (await tenantRequests[route]?.(tenant)) ?? {};
+for (const name of apiWrites.filter((route) => !listedElsewhere.includes(route))) {
+  test(`${name}: a change with a management key has its line in the activity`, async () => {
+    if (name === "DELETE /v1/wallet/auto-top-up") await turnOnAutoTopUp();
+    const request = (await tenantRequests[name]?.(tenant)) ?? {};
     const before = await list();
-    const { status, text } = await tenant.manage(...fill(route, request), request.body, request.headers);
+    const { status, text } = await tenant.manage(...fill(name, request), request.body, request.headers);
     assert.ok(status < 300, `${status} ${text}`);
     const known = new Set(before.map(({ id }) => id));
     const added = (await list()).filter(({ id }) => !known.has(id));
-    assert.equal(added.length, 1, `${route} wrote ${added.length} lines; record the change: server/sql/changes.sql`);
+    assert.equal(added.length, 1, `${name} wrote ${added.length} lines; record the change: server/sql/changes.sql`);
     assert.equal(added[0]?.actor.type, "key");
     assert.match(added[0]?.summary ?? "", /^[A-Z][a-z]+ /);
   });
