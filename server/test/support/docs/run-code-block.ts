@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { delimiter, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { compileCache } from "../services/compile-cache.ts";
 import type { CodeBlock } from "./read-code-blocks.ts";
 import { openScripts, type ScriptLanguage, type ScriptResult, type Scripts } from "./run-scripts.ts";
@@ -21,24 +22,33 @@ const root = resolve(import.meta.dirname, "../../../..");
 export async function faultOf(block: CodeBlock, bench: Bench): Promise<string | undefined> {
   const { language, text, mark } = block;
   if (mark?.kind === "not run" || language === "text") return undefined;
-  if (language === "json") return faultOfJson(text);
+  if (language === "json") return faultOfJson(block, bench);
 
   if (language !== "sh" && !isScript(language)) return `cannot run code in "${language}"`;
-  const { code, printed } = await (language === "sh"
-    ? runInShell(text, bench)
-    : bench.scripts.run(language, text, bench.caller));
+  const { code, printed } = await run(language, text, bench);
   if ((code !== 0) !== (mark?.kind === "fails")) return `ended with ${code}:\n${printed}`;
   if (mark !== undefined && !printed.includes(mark.text)) return `did not print ${mark.text}, but:\n${printed}`;
   return undefined;
 }
 
-function faultOfJson(text: string): string | undefined {
+/** The response of a search is compared with what the sample above it prints; other JSON has to be valid. */
+async function faultOfJson({ text, mark, printedBy }: CodeBlock, bench: Bench): Promise<string | undefined> {
   try {
-    JSON.parse(text);
-    return undefined;
+    const documented: unknown = JSON.parse(text);
+    if (mark?.kind !== "printed by") {
+      const isResponse = typeof documented === "object" && documented !== null && "results" in documented;
+      return isResponse ? "is the response of a search, and no comment <!-- printed by: sh --> is above it" : undefined;
+    }
+    if (printedBy === undefined) return `no ${mark.text} block is above it`;
+    const { printed } = await run(printedBy.language as "sh" | ScriptLanguage, printedBy.text, bench);
+    return isDeepStrictEqual(JSON.parse(printed), documented) ? undefined : `the real response is ${printed}`;
   } catch (error) {
     return String(error);
   }
+}
+
+function run(language: "sh" | ScriptLanguage, text: string, bench: Bench): Promise<ScriptResult> {
+  return language === "sh" ? runInShell(text, bench) : bench.scripts.run(language, text, bench.caller);
 }
 
 function isScript(language: string): language is ScriptLanguage {
