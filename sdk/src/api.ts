@@ -238,7 +238,7 @@ export type UpstreamInvalidResponseProblem = ProblemBase & {
     upstream_status?: number;
 };
 
-/** A problem without members of its own. */
+/** A problem without additional members. */
 export type BasicProblem = ProblemBase & {
     /** @enum {string} */
     code: "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "ip_not_allowed" | "account_suspended" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "key_limit_reached" | "key_not_active" | "unsupported_media_type" | "idempotency_key_reused" | "internal_error" | "upstream_unreachable" | "payment_processor_unavailable" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured";
@@ -369,7 +369,7 @@ export type Wallet = {
     held: string;
     /** Balance that new searches can spend, in USD as a decimal string. */
     available: string;
-    /** Debt left by refunded or disputed payments; money that becomes available pays it first, in USD as a decimal string. */
+    /** Debt left by refunded or disputed payments, which newly available money pays off first, in USD as a decimal string. */
     owed: string;
     /** Price of one search, in USD as a decimal string. */
     price: string;
@@ -394,7 +394,7 @@ export type Entry = {
     request_id: string | null;
     /** Format: date-time */
     created_at: string;
-    /** Balance after this entry: the previous entry's balance plus this amount. Omitted in lists filtered by `kind` or `request_id`, in USD as a decimal string. */
+    /** Balance after this entry, omitted in lists filtered by `kind` or `request_id`, in USD as a decimal string. */
     balance?: string;
 };
 
@@ -404,7 +404,7 @@ export type EntryList = {
     next_cursor: string | null;
 };
 
-/** The place of a hash in a signed tree: for `in_hour`, of the digest among those of all wallets with entries in this hour and that of the operator's records. */
+/** The position of a hash in a signed tree. `in_hour` is the position of the wallet's digest among the digests of all wallets with entries in this hour and of the operator's records. */
 export type InclusionProof = {
     leaf_index: number;
     tree_size: number;
@@ -430,7 +430,7 @@ export type WalletProof = {
     /** The digest of all entries up to and including this hour. */
     digest: string;
     in_hour: InclusionProof;
-    /** The place of the hour's root in the tree of the day. Null until the day is complete. */
+    /** The position of the hour's root in the tree of the day. Null until the day is complete. */
     in_day: InclusionProof | null;
 };
 
@@ -474,7 +474,7 @@ export type CompatRun = {
 
 /** Settings for the compatibility endpoints, whose clients cannot send our headers. */
 export type KeyCompat = {
-    /** Groups such as `domains` or `freshness`, or single parameters of a compatibility endpoint such as `include_domains`, to ignore where a search with them would be refused. */
+    /** Parameters to ignore instead of refusing the search: groups such as `domains` or `freshness`, or single parameters of a compatibility endpoint such as `include_domains`. */
     ignore?: string[];
     /** Do not charge again for the same search within this time, such as `20m`. Applies to MCP too. At most `24h`. */
     repeat?: string;
@@ -667,7 +667,7 @@ export type SearchList = {
      * Searches sent before this time are not listed. With `kind=refused` or `replayed`: requests.
      */
     since: string;
-    /** Null without refusals and replays, and if they are filtered by `run` or `for`, which are not counted. */
+    /** Null if the list excludes refusals and replays, or is filtered by `run` or `for`, by which they are not counted. */
     unlisted: UnlistedRequests | null;
     /** Pass as `cursor` to get the next page. With a filter, a page scans at most 5,000 searches, so it can be short or empty without being the last. */
     next_cursor: string | null;
@@ -777,7 +777,7 @@ export type WalletSummary = {
     available: string;
     /** Debt left by refunded or disputed payments, in USD as a decimal string. */
     owed: string;
-    /** Average charges per day over the last 7 x 24 hours, or since the first charge if that is more recent, but at least one day, in USD as a decimal string. */
+    /** Average charges per day over the last 7 x 24 hours, or since the first charge if that is more recent (but at least one day), in USD as a decimal string. */
     burn_per_day: string;
     /** `available` divided by `burn_per_day`, to one decimal. Null without charges in the last seven days, and in the first 24 hours after the first charge. */
     runway_days: number | null;
@@ -931,7 +931,7 @@ export type DeliveryList = {
 
 export type ActivityActor = {
     /**
-     * `operator`: the operator of this service. `system`: a consequence, such as a webhook that is disabled because it fails.
+     * `operator`: the operator of this service. `system`: an automatic change, such as disabling a webhook endpoint that keeps failing.
      * @enum {string}
      */
     type: "person" | "key" | "operator" | "system";
@@ -961,11 +961,11 @@ export type Activity = {
     summary: string;
     /** `done`, unless an operator did it. */
     outcome: string;
-    /** The previous values, of those that changed. Null if there are none. */
+    /** The previous values of the fields that changed. Null if there are none. */
     before: {
         [key: string]: unknown;
     } | null;
-    /** The new values, of those that changed. Never a key or a signing secret. */
+    /** The new values of the fields that changed. Never a key or a signing secret. */
     after: {
         [key: string]: unknown;
     } | null;

@@ -40,7 +40,7 @@ const lineSchema = Type.Object(
       {
         type: Type.Enum(actors, {
           description:
-            "`operator`: the operator of this service. `system`: a consequence, such as a webhook that is disabled because it fails.",
+            "`operator`: the operator of this service. `system`: an automatic change, such as disabling a webhook endpoint that keeps failing.",
         }),
         id: orNull(Type.String({ format: "uuid" }), "The id of the person or key."),
         name: orNull(Type.String(), "The email address of the person, or the current name of the key."),
@@ -57,8 +57,8 @@ const lineSchema = Type.Object(
     ),
     summary: Type.String({ description: "The act and the name in words, such as `Changed the key crawler`." }),
     outcome: Type.String({ description: "`done`, unless an operator did it." }),
-    before: values("The previous values, of those that changed. Null if there are none."),
-    after: values("The new values, of those that changed. Never a key or a signing secret."),
+    before: values("The previous values of the fields that changed. Null if there are none."),
+    after: values("The new values of the fields that changed. Never a key or a signing secret."),
   },
   { title: "Activity" },
 );
@@ -79,7 +79,7 @@ const filterParameters = {
   }),
   actor: Type.Enum(actors, { description: "Only changes by actors of this type." }),
   actor_id: Type.String({ format: "uuid", description: "Only changes by this person or key." }),
-  subject_id: Type.String({ description: "Only changes of this subject, such as the id of a key." }),
+  subject_id: Type.String({ description: "Only changes to this subject, such as the id of a key." }),
   from: Type.String({ description: "Start day or time." }),
   to: Type.String({ description: "End day or time, exclusive." }),
 };

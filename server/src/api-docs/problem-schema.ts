@@ -2,7 +2,7 @@ import { type TSchema, Type } from "typebox";
 import { limitNames } from "../problems/exceeded-limit.ts";
 import { type ProblemCode, personProblems, problemCodes } from "../problems/problems.ts";
 
-// The errors as schemas for openapi.json: one schema for each code that has members of its own, and one for all others.
+// The errors as schemas for openapi.json: one schema for each code that has additional members, and one for all others.
 
 /** The codes that a request with an API key can get. */
 export const apiProblemCodes = problemCodes.filter((code) => !Object.hasOwn(personProblems, code));
@@ -133,7 +133,7 @@ export const problemSchema = Type.Union(
     ),
     Type.Intersect(
       [baseSchema, Type.Object({ code: Type.Enum(apiProblemCodes.filter((code) => !problemMembers[code])) })],
-      { title: "BasicProblem", description: "A problem without members of its own." },
+      { title: "BasicProblem", description: "A problem without additional members." },
     ),
   ],
   {

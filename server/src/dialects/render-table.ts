@@ -12,10 +12,10 @@ export function renderTable(dialect: Dialect): string {
     [code(`${method} /compat/${name}${path}`), "Searches. Costs 0.01 USD if the response is 200."],
     ["API key", `${describeKey(dialect)}. A key in the URL is not read.`],
     ...inOrder,
-    ["Any other parameter", "Refused, unless `Pennyblack-Ignore` names it."],
+    ["Any other parameter", "Refused unless `Pennyblack-Ignore` names it."],
     [
       "`Idempotency-Key`",
-      `Accepted. Clients of ${title} send none, so a retry of theirs after a lost response is charged again, unless the key has \`compat.repeat\`.`,
+      `Accepted. Clients of ${title} do not send one, so their retry after a lost response is charged again, unless the key has \`compat.repeat\`.`,
     ],
   ];
   return ["| Request | Handling |", "|---|---|", ...table.map((row) => `| ${row.join(" | ")} |`)].join("\n");
@@ -33,7 +33,7 @@ function describe(rule: Parameter, { defaultCount, parameters }: Dialect): strin
     case "query":
       return `\`query\`${hasCount(parameters) ? "" : `. Returns ${defaultCount} results.`}`;
     case "count":
-      return `\`n\`. Default: ${defaultCount}. More than 20 become 20, reported in \`Pennyblack-Capped\`.`;
+      return `\`n\`. Default: ${defaultCount}. Values above 20 are reduced to 20 and reported in \`Pennyblack-Capped\`.`;
     case "category": {
       const mapped = Object.entries(rule.values).map(([value, category]) =>
         category === "any" ? `${code(value)}: no category` : `${code(value)}: ${code(category)}`,

@@ -21,7 +21,7 @@ const placeSchema = Type.Object(
   {
     title: "InclusionProof",
     description:
-      "The place of a hash in a signed tree: for `in_hour`, of the digest among those of all wallets with entries in this hour and that of the operator's records.",
+      "The position of a hash in a signed tree. `in_hour` is the position of the wallet's digest among the digests of all wallets with entries in this hour and of the operator's records.",
   },
 );
 
@@ -39,7 +39,7 @@ const proofSchema = Type.Object(
     digest: sha256("The digest of all entries up to and including this hour."),
     in_hour: placeSchema,
     in_day: Type.Union([placeSchema, Type.Null()], {
-      description: "The place of the hour's root in the tree of the day. Null until the day is complete.",
+      description: "The position of the hour's root in the tree of the day. Null until the day is complete.",
     }),
   },
   { title: "WalletProof" },

@@ -16,7 +16,7 @@ export const compatSchema = Type.Object(
         maxItems: 20,
         uniqueItems: true,
         description:
-          "Groups such as `domains` or `freshness`, or single parameters of a compatibility endpoint such as `include_domains`, to ignore where a search with them would be refused.",
+          "Parameters to ignore instead of refusing the search: groups such as `domains` or `freshness`, or single parameters of a compatibility endpoint such as `include_domains`.",
       }),
     ),
     repeat: Type.Optional(
@@ -75,7 +75,7 @@ function findIgnoreFault(name: string): string | undefined {
   if (known.includes(name)) return undefined;
   const meant = suggest(name, known);
   const hint = meant === undefined ? `; the groups are ${listWords(ignorableGroups, "and")}` : ` ${didYouMean(meant)}`;
-  return `is not a group of parameters, nor a parameter that a compatibility endpoint can ignore${hint}`;
+  return `is neither a group of parameters nor a parameter that a compatibility endpoint can ignore${hint}`;
 }
 
 export function toCompat({ ignore = [], repeat, run }: CompatBody): Compat {

@@ -134,7 +134,7 @@ function create({ tenant, guard, pepper }: KeyRouteDependencies): Route {
     tag: "Keys",
     summary: "Create a key",
     description:
-      "Returns the key itself, only this once. If the response is lost, revoke the key by its id and create another. A key cannot grant a scope it does not have. The exception is `search`, which management keys cannot have: any key with `keys:write` can create keys that search and spend. If your own key has `allowed_ips` or `expires_at`, a new management key has the same unless you send narrower ones.",
+      "Returns the key itself, which no later response contains. If the response is lost, revoke the key by its id and create another. A key cannot grant a scope it does not have. The exception is `search`, which management keys cannot have: any key with `keys:write` can create keys that search and spend. If your own key has `allowed_ips` or `expires_at`, a new management key has the same unless you send narrower ones.",
     requestBody: newKeySchema,
     answer: createdKeySchema,
     problems: ["key_limit_reached", ...bodyProblems, ...managementProblems],
@@ -185,7 +185,7 @@ function rotate({ tenant, guard, pepper }: KeyRouteDependencies): Route {
     tag: "Keys",
     summary: "Rotate a key",
     description:
-      "Creates a key with the same name, scopes, limits, budget and expiry, and returns it, only this once. The old key keeps working for `grace_seconds`, shares the budget, and then expires. A key can be rotated once; after that, rotate the new key.",
+      "Creates a key with the same name, scopes, limits, budget and expiry, and returns it. No later response contains it. The old key keeps working for `grace_seconds`, shares the budget, and then expires. A key can be rotated once; after that, rotate the new key.",
     requestBody: rotationSchema,
     answer: createdKeySchema,
     problems: ["not_found", "key_not_active", "key_limit_reached", ...bodyProblems, ...managementProblems],

@@ -25,7 +25,7 @@ export function describeExcess(
   const advice =
     "Rotate it with another management key or in the console, or first set its `allowed_ips` and `expires_at`";
   return new Problem("invalid_request", {
-    detail: `Your own key ${restrictions}; the key to rotate has fewer restrictions. No changes were made. ${advice}.`,
+    detail: `Your own key ${restrictions}, and the key to rotate has fewer restrictions. No changes were made. ${advice}.`,
     members: {
       errors: [
         { pointer: "#", code: "restricted_key", detail: "the key to rotate has fewer restrictions than your own" },

@@ -20,8 +20,8 @@ export const configurationProblems = {
   receipts_not_configured: {
     status: 503,
     title: "Receipts not configured",
-    detail: "The operator has not configured a key that signs receipts. Ask the operator to configure one.",
-    cause: "The server has no key that signs receipts.",
+    detail: "The operator has not configured a signing key for receipts. Ask the operator to configure one.",
+    cause: "The server has no signing key for receipts.",
     fix: "Ask the operator to configure one. For operators: set PENNYBLACK_SIGNING_KEYS for the server and the worker (`openssl rand -base64 32`).",
   },
 } as const satisfies Record<string, ProblemRow>;

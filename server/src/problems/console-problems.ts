@@ -46,14 +46,14 @@ export const consoleProblems = {
     status: 403,
     title: "Sign-up closed",
     detail: "You cannot create an account here. No changes were made. Ask the operator, or the owner of an account.",
-    cause: "The operator does not let everyone create an account, or you already own ten, the maximum.",
+    cause: "The operator restricts who can create accounts, or you already own ten, which is the maximum.",
     fix: "Ask the operator for an account, or the owner of an account for an invitation. For operators: with PENNYBLACK_SIGN_UP=open, anyone who signs in can create an account; otherwise create one with `npm run admin -- account create`.",
   },
   last_owner: {
     status: 409,
     title: "Last account owner",
     detail: "This is the last owner of the account. No changes were made. Make someone else an owner first.",
-    cause: "An account needs an owner to manage its team. The last owner can neither leave nor take another role.",
+    cause: "An account needs an owner to manage its team. The last owner cannot leave or change to another role.",
     fix: "Make someone else an owner first.",
   },
 } as const satisfies Record<string, ProblemRow>;

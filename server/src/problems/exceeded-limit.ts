@@ -102,5 +102,5 @@ const subjects: Record<LimitName, string> = {
   server_look_ups: "look-ups of unknown keys on one server",
   server_public_in_flight: "requests without a key on one server",
   server_webhooks_in_flight: "payment webhooks on one server",
-  ledger_queue: "searches that wait for the ledger",
+  ledger_queue: "searches waiting for the ledger",
 };

@@ -20,7 +20,7 @@ export const oauthProblems = {
     members: { connect_url: "https://pennyblack.example/console/apps" },
     values: { fault: "You have not turned on connected apps for a wallet" },
     cause: "You signed in to an app, but no wallet pays for its searches yet.",
-    fix: "Open the console with the same sign-in, choose a wallet on the page **Apps**, and turn on connected apps. Each app gets a daily budget of its own. Only owners and developers of an account can do this.",
+    fix: "Open the console with the same sign-in, choose a wallet on the page **Apps**, and turn on connected apps. Each app gets its own daily budget. Only owners and developers of an account can do this.",
   },
   identity_provider_unavailable: {
     status: 503,
@@ -29,7 +29,7 @@ export const oauthProblems = {
     detail:
       "The access token could not be checked, because the identity provider is unavailable. You were not charged. Retry after the number of seconds in `Retry-After`.",
     cause:
-      "The server needs the signing keys of the operator's OpenID Connect provider to check an access token, and cannot get them.",
+      "To check an access token, the server needs the signing keys of the operator's OpenID Connect provider, but it cannot fetch them.",
     fix: "Retry after the number of seconds in `Retry-After`. API keys still work.",
     retryAfterSeconds: 5,
   },

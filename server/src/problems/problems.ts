@@ -20,7 +20,7 @@ export const problems = {
     title: "Malformed JSON",
     detail: "{fault}. You were not charged. {advice}.",
     cause:
-      "The request body is empty, truncated, not UTF-8 or not valid JSON. `detail` names the first fault with its line and column, such as a single quote, a trailing comma or a missing bracket.",
+      "The request body is empty, truncated, not UTF-8 or not valid JSON. `detail` describes the first error, such as a single quote, a trailing comma or a missing bracket, and gives its line and column.",
     fix: "Build the body with a JSON encoder instead of concatenating strings.",
     members: { errors: [{ pointer: "#", code: "malformed_json", detail: exampleJsonFault }] },
     values: { fault: exampleJsonFault, advice: "Send a single JSON object" },
@@ -43,7 +43,7 @@ export const problems = {
     detail:
       "The query has {actual}; the limit is {limit}. You were not charged. Shorten the query; it is never truncated.",
     cause:
-      "A query can have 1 to 2,048 characters. Each upstream has its own limit, often 400. A query that no configured upstream accepts is rejected instead of truncated.",
+      "A query can have 1 to 2,048 characters. Each upstream has its own limit, often 400. A query that is too long for every configured upstream is rejected, not truncated.",
     fix: "Shorten the query to `max_characters`, and to `max_words` if that is present.",
     members: {
       characters: 2100,
@@ -59,7 +59,8 @@ export const problems = {
     title: "Conflicting API keys",
     detail:
       "The request has two different API keys, so the wallet to charge is ambiguous. You were not charged. Send one key.",
-    cause: "`Authorization: Bearer` and `x-api-key`, or repeated lines of either header, contain different keys.",
+    cause:
+      "The request sends different keys in `Authorization: Bearer` and `x-api-key`, or sends one of these headers twice with different keys.",
     fix: "Send the key in one header, or the same key in both.",
     members: { errors: [{ pointer: "#", code: "conflicting_credentials", detail: "send one key" }] },
   },
@@ -108,7 +109,7 @@ export const problems = {
     detail:
       "The wallet balance ({balance} USD) is below the price of a search ({price} USD). You were not charged. Top up at {top_up_url} and retry.",
     cause:
-      "A search costs 0.01 USD, paid from a prepaid wallet, and the wallet has less than that. If a payment was refunded or disputed after it was spent, the wallet owes the amount in `owed`, and money that is added or released pays that first.",
+      "A search costs 0.01 USD, paid from a prepaid wallet, and the wallet has less than that. If a payment was refunded or disputed after it was spent, the wallet owes the amount in `owed`. Any money that is added or released pays off this debt first.",
     fix: 'Add money at `top_up.url`, which is also in the `Link` header with `rel="payment"`. `top_up.minimum` covers the debt and one search. If the operator has not set up payments, that URL is this page, and the operator adds money with `npm run admin -- wallet top-up`. A retry fails until money is added.',
     members: {
       balance: "0.00",
@@ -178,7 +179,7 @@ export const problems = {
       'The run "{run}" has spent {spent} USD of its {limit} USD budget. You were not charged. Continue with the results you have, or start a new run with a higher `max`.',
     cause:
       "The request's `Search-Run` header names a run whose `max` is spent. All searches with the same run name share it. The first search of a run sets its `max`. A higher `max` in a later search is ignored, so that a caller cannot raise its own limit.",
-    fix: "Continue with the results you have. The developer of the agent decides how much a run may spend.",
+    fix: "Continue with the results you have. The agent's developer decides how much a run can spend.",
     members: { limit: "0.50", spent: "0.50", currency: "usd", resets_at: "2030-01-31T13:00:00.000Z" },
     values: { run: "nightly-report" },
   },
@@ -188,7 +189,7 @@ export const problems = {
     detail:
       "The end user in `Search-For` has spent {spent} USD of the {limit} USD that this key allows each end user. You were not charged. Wait until `resets_at`, or raise the key's `end_user_limit`.",
     cause:
-      "The wallet's owner limited what each end user of this key can spend per day or month (UTC), and the one named in the request's `Search-For` header has spent it. A search in flight counts as spent. Searches for other end users continue.",
+      "The wallet's owner limited what each end user of this key can spend per day or month (UTC), and the end user named in the request's `Search-For` header has reached that limit. A search in flight counts as spent. Searches for other end users still work.",
     fix: "Wait until `resets_at`, or raise the key's `end_user_limit`.",
     members: { limit: "0.10", spent: "0.10", currency: "usd", resets_at: "2030-02-01T00:00:00.000Z" },
   },
@@ -198,7 +199,7 @@ export const problems = {
     detail:
       "Nothing exists at this path. To search, send `POST /v1/search`; paths are lower-case and have no trailing slash.",
     cause:
-      "The path does not exist, or it names a resource that is not yours. The response to an unknown id is the same in both cases.",
+      "The path does not exist, or it names a resource that is not yours. The response does not reveal whether another wallet has a resource with this id.",
     fix: "Check the path, and the wallet your key belongs to. If the path resembles one that exists, `detail` suggests it.",
   },
   method_not_allowed: {
@@ -270,8 +271,8 @@ export const problems = {
     detail:
       "The limit of {max} requests per second for {subject} was exceeded. You were not charged. Retry after the number of seconds in `Retry-After`.",
     cause:
-      "The key, its wallet or your network sent too many requests; `exceeded` names the limit. A key and its wallet each have a limit, and the test keys of a wallet share a lower one. More than a hundred invalid keys per minute from one IP address are also rejected with this code, except that keys that worked within the last day are still accepted from that address.",
-    fix: "Retry after the number of seconds in `Retry-After`. To slow down in time, read the headers of every response: `RateLimit-Policy` states the limit that is closest, and `RateLimit` the remaining requests.",
+      "The key, its wallet or your network sent too many requests; `exceeded` names the limit. A key and its wallet each have a limit, and the test keys of a wallet share a lower one. An IP address that sends more than a hundred invalid keys within a minute also gets this error. Keys that worked within the last day are still accepted from it.",
+    fix: "Retry after the number of seconds in `Retry-After`. To slow down before you reach a limit, read the headers of every response. `RateLimit-Policy` describes the limit you are closest to, and `RateLimit` gives the number of requests left.",
     members: {
       exceeded: { limit: "key_rate", applies_to: "key", max: 1000, window_seconds: 1, retry_after_seconds: 1 },
     },
@@ -286,7 +287,7 @@ export const problems = {
     detail:
       "The limit of {max} requests in flight for {subject} was reached. You were not charged. Retry when one of them has finished.",
     cause:
-      "Too many requests were in flight at once; `exceeded` names the limit. A key and its wallet each have a limit, the test keys of a wallet share a lower one, and a wallet can use only a share of one server. A request counts from the moment its key is known until it ends, including the time in which its body is sent.",
+      "Too many requests were in flight at once; `exceeded` names the limit. A key and its wallet each have a limit, the test keys of a wallet share a lower one, and a wallet can use only a share of one server. A request counts from the moment its key is identified until the request ends, including while you send its body.",
     fix: "Keep fewer searches in flight, or ask the operator for a higher limit.",
     members: {
       exceeded: { limit: "key_in_flight", applies_to: "key", max: 1000, retry_after_seconds: 1 },
@@ -299,9 +300,9 @@ export const problems = {
     title: "Unpaid call limit exceeded",
     retryable: true,
     detail:
-      "This wallet reached its limit of {max} unpaid upstream calls per minute: its searches were abandoned, timed out by `Prefer: wait` or got an invalid response from the search provider. You were not charged. Retry after the number of seconds in `Retry-After`, and give each search more time.",
+      "This wallet reached its limit of {max} unpaid upstream calls per minute, for searches that were abandoned, reached the timeout set with `Prefer: wait`, or got an invalid response from the search provider. You were not charged. Retry after the number of seconds in `Retry-After`, and give each search more time.",
     cause:
-      "A search that you abandon, or that times out by your own `Prefer: wait`, is not charged, but the search provider was already called. Each wallet has an allowance of 20 such calls, which refills by 5 per minute. Every paid search adds one call to it, up to 1,000, so a wallet whose searches mostly succeed does not reach the limit. Failures of the search provider never count.",
+      "You are not charged for a search that you abandon, that reaches your own `Prefer: wait` timeout, or that gets an invalid response, but the search provider has already been called. Each wallet has an allowance of 20 such calls, which refills by 5 per minute. Every paid search adds one call to it, up to 1,000, so a wallet whose searches mostly succeed does not reach the limit. Other failures of the search provider never count.",
     fix: "Wait for the response (10 seconds are always enough) and remove `Prefer: wait`, or raise it.",
     members: {
       exceeded: {

@@ -56,7 +56,7 @@ export const serverProblems = {
     detail:
       "The payment processor did not return a usable response. No money was added. Retry with the same Idempotency-Key.",
     cause:
-      "The payment processor could not be reached or its response could not be used. A top-up that was already started stays pending.",
+      "The payment processor could not be reached or its response could not be used. If the top-up had already started, it stays pending.",
     fix: "Retry with the same Idempotency-Key. The retry continues the top-up and never starts a second one. Money paid in the meantime is credited once, when the processor reports it.",
     retryAfterSeconds: 5,
   },
@@ -102,7 +102,7 @@ export const serverProblems = {
     detail:
       "The search provider did not respond within the server's deadline. You were not charged. Retry after the number of seconds in `Retry-After`; do not answer from memory.",
     cause:
-      "The search was cancelled and its hold released. `deadline_set_by` is `server` if no upstream responded within our 10 seconds, and `caller` if the number of seconds in your `Prefer: wait=N` passed first.",
+      "The search was cancelled and its hold released. `deadline_set_by` is `server` if no upstream responded within our 10 seconds, and `caller` if your own timeout, `Prefer: wait=N`, passed first.",
     fix: "If `deadline_set_by` is `server`, retry after the number of seconds in `Retry-After`. If it is `caller`, `retryable` is false: send a larger number or omit the header.",
     members: { deadline_set_by: "server" },
     occurrenceHeaders: { "proxy-status": "search; error=http_response_timeout" },

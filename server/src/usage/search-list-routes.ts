@@ -111,7 +111,7 @@ const searchesSchema = Type.Object(
     }),
     unlisted: Type.Union([unlistedSchema, Type.Null()], {
       description:
-        "Null without refusals and replays, and if they are filtered by `run` or `for`, which are not counted.",
+        "Null if the list excludes refusals and replays, or is filtered by `run` or `for`, by which they are not counted.",
     }),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
       description:

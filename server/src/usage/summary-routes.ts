@@ -27,7 +27,7 @@ const summarySchema = Type.Object(
     available: money("Balance that new searches can spend"),
     owed: money("Debt left by refunded or disputed payments"),
     burn_per_day: money(
-      "Average charges per day over the last 7 x 24 hours, or since the first charge if that is more recent, but at least one day",
+      "Average charges per day over the last 7 x 24 hours, or since the first charge if that is more recent (but at least one day)",
     ),
     runway_days: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
       description:

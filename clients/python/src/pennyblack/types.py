@@ -192,7 +192,7 @@ class Wallet(TypedDict):
     held: str
     #: Balance that new searches can spend, in USD as a decimal string.
     available: str
-    #: Debt left by refunded or disputed payments; money that becomes available pays it first, in USD as a decimal
+    #: Debt left by refunded or disputed payments, which newly available money pays off first, in USD as a decimal
     #: string.
     owed: str
     #: Price of one search, in USD as a decimal string.
@@ -231,15 +231,14 @@ class _RequiredEntry(TypedDict):
 
 
 class Entry(_RequiredEntry, total=False):
-    #: Balance after this entry: the previous entry's balance plus this amount. Omitted in lists filtered by `kind` or
-    #: `request_id`, in USD as a decimal string.
+    #: Balance after this entry, omitted in lists filtered by `kind` or `request_id`, in USD as a decimal string.
     balance: str
 
 
 class InclusionProof(TypedDict):
     """
-    The place of a hash in a signed tree: for `in_hour`, of the digest among those of all wallets with entries in this
-    hour and that of the operator's records.
+    The position of a hash in a signed tree. `in_hour` is the position of the wallet's digest among the digests of all
+    wallets with entries in this hour and of the operator's records.
     """
 
     leaf_index: int
@@ -259,7 +258,7 @@ class WalletProof(TypedDict):
     #: The digest of all entries up to and including this hour.
     digest: str
     in_hour: InclusionProof
-    #: The place of the hour's root in the tree of the day. Null until the day is complete.
+    #: The position of the hour's root in the tree of the day. Null until the day is complete.
     in_day: Optional[InclusionProof]
 
 
@@ -306,8 +305,8 @@ class CompatRun(TypedDict):
 class KeyCompat(TypedDict, total=False):
     """Settings for the compatibility endpoints, whose clients cannot send our headers."""
 
-    #: Groups such as `domains` or `freshness`, or single parameters of a compatibility endpoint such as
-    #: `include_domains`, to ignore where a search with them would be refused.
+    #: Parameters to ignore instead of refusing the search: groups such as `domains` or `freshness`, or single
+    #: parameters of a compatibility endpoint such as `include_domains`.
     ignore: List[str]
     #: Do not charge again for the same search within this time, such as `20m`. Applies to MCP too. At most `24h`.
     repeat: str
@@ -596,8 +595,8 @@ class WalletSummary(TypedDict):
     available: str
     #: Debt left by refunded or disputed payments, in USD as a decimal string.
     owed: str
-    #: Average charges per day over the last 7 x 24 hours, or since the first charge if that is more recent, but at
-    #: least one day, in USD as a decimal string.
+    #: Average charges per day over the last 7 x 24 hours, or since the first charge if that is more recent (but at
+    #: least one day), in USD as a decimal string.
     burn_per_day: str
     #: `available` divided by `burn_per_day`, to one decimal. Null without charges in the last seven days, and in the
     #: first 24 hours after the first charge.
@@ -712,8 +711,8 @@ class Delivery(TypedDict):
 
 
 class ActivityActor(TypedDict):
-    #: `operator`: the operator of this service. `system`: a consequence, such as a webhook that is disabled because it
-    #: fails.
+    #: `operator`: the operator of this service. `system`: an automatic change, such as disabling a webhook endpoint
+    #: that keeps failing.
     type: Literal["person", "key", "operator", "system"]
     #: The id of the person or key.
     id: Optional[str]
@@ -739,9 +738,9 @@ class Activity(TypedDict):
     summary: str
     #: `done`, unless an operator did it.
     outcome: str
-    #: The previous values, of those that changed. Null if there are none.
+    #: The previous values of the fields that changed. Null if there are none.
     before: Optional[Dict[str, Any]]
-    #: The new values, of those that changed. Never a key or a signing secret.
+    #: The new values of the fields that changed. Never a key or a signing secret.
     after: Optional[Dict[str, Any]]
 
 

@@ -39,7 +39,7 @@ function describeFault(name: "x-api-key" | "authorization", value: string): stri
   if (/^pb_/i.test(text)) return "The `Authorization` header has an API key without the word `Bearer` before it";
   if (/^bearer$/i.test(text)) return "The `Authorization` header has no API key after `Bearer`";
   if (/^bearer[:=]/i.test(text))
-    return "The `Authorization` header needs a space after `Bearer`, and no other character";
+    return "The `Authorization` header must have a space, and nothing else, between `Bearer` and the key";
   if (/^bearer\s/i.test(text)) return "The API key in the `Authorization` header contains a space";
   if (/^basic\s/i.test(text)) return "The `Authorization` header uses the scheme `Basic`; only `Bearer` is supported";
   return "The `Authorization` header does not start with `Bearer`";

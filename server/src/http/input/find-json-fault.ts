@@ -51,7 +51,7 @@ function step(state: Scan): Found | undefined {
     case "first name":
       return readName(state);
     case "colon":
-      if (state.text[state.at] !== ":") return { at: state.at, detail: "a colon is missing after the field name" };
+      if (state.text[state.at] !== ":") return { at: state.at, detail: "missing colon after the field name" };
       return advance(state, 1, "value");
     case "comma":
       return readSeparator(state);
@@ -76,22 +76,22 @@ function readName(state: Scan): Found | undefined {
   const character = text[at] ?? "";
   if (character === '"') return readString(state, "colon");
   if (character === "}" && expected === "first name") return close(state);
-  if (character === "}") return { at, detail: "the comma before `}` is one too many" };
+  if (character === "}") return { at, detail: "remove the comma before `}`" };
   const detail = describeQuote(character) ?? describeComment(text, at);
-  return { at, detail: detail ?? "a field name in double quotes is expected" };
+  return { at, detail: detail ?? "expected a field name in double quotes" };
 }
 
 function readSeparator(state: Scan): Found | undefined {
   const { text, at, open } = state;
   const character = text[at] ?? "";
   const opening = text[open.at(-1) ?? -1];
-  if (opening === undefined) return { at, detail: "there is text after the end of the JSON value" };
+  if (opening === undefined) return { at, detail: "unexpected text after the end of the JSON value" };
   const closing = opening === "{" ? "}" : "]";
   if (character === closing) return close(state);
   if (character === ",") return advance(state, 1, opening === "{" ? "name" : "value");
   if (/\d/.test(character) && text[at - 1] === "0") return { at, detail: "a number must not start with 0" };
-  if (character === '"') return { at, detail: "a comma is missing before this string" };
-  return { at, detail: describeComment(text, at) ?? `a comma or \`${closing}\` is expected` };
+  if (character === '"') return { at, detail: "missing comma before this string" };
+  return { at, detail: describeComment(text, at) ?? `expected a comma or \`${closing}\`` };
 }
 
 function close(state: Scan): undefined {
@@ -143,16 +143,16 @@ const words: Record<string, string> = {
 };
 
 function describeBadValue({ text, at, expected, open }: Scan, character: string): string {
-  if (character === "]" && text[open.at(-1) ?? -1] === "[") return "the comma before `]` is one too many";
-  if (character === "," || character === "}" || character === "]") return `a value is missing before \`${character}\``;
+  if (character === "]" && text[open.at(-1) ?? -1] === "[") return "remove the comma before `]`";
+  if (character === "," || character === "}" || character === "]") return `missing value before \`${character}\``;
   const quote = describeQuote(character) ?? describeComment(text, at);
   if (quote !== undefined) return quote;
   const word = text.slice(at, skip(/[A-Za-z]{0,20}/y, text, at));
   const replacement = Object.hasOwn(words, word) ? words[word] : undefined;
   if (replacement !== undefined) return `\`${word}\` is not JSON; write \`${replacement}\``;
   if (/[-+.\d]/.test(character)) return "the number is not valid in JSON";
-  if (expected === "value" && open.length === 0) return "a JSON object is expected, which starts with `{`";
-  return "a value is expected; strings need double quotes";
+  if (expected === "value" && open.length === 0) return "expected a JSON object, which starts with `{`";
+  return "expected a value; strings need double quotes";
 }
 
 function describeQuote(character: string): string | undefined {

@@ -34,11 +34,7 @@ export const entrySchema = Type.Object(
       description: "The search that was charged or refunded. Null for other kinds.",
     }),
     created_at: Type.String({ format: "date-time" }),
-    balance: Type.Optional(
-      money(
-        "Balance after this entry: the previous entry's balance plus this amount. Omitted in lists filtered by `kind` or `request_id`",
-      ),
-    ),
+    balance: Type.Optional(money("Balance after this entry, omitted in lists filtered by `kind` or `request_id`")),
   },
   { title: "Entry" },
 );

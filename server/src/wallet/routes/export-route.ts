@@ -16,7 +16,7 @@ export function exportRoute(dependencies: { tenant: Pool; guard: WalletGuard }):
     tag: "Wallet",
     summary: "Export entries as CSV",
     description:
-      "Returns every entry as CSV (RFC 4180, times in UTC), oldest first, with the balance after each entry. Entries of the kinds `receivable`, `write_off` and `recovery` change the debt, and `fee` is paid by the operator; their amount is 0.00. The columns contain everything that the SDK's `verifyStatement` needs to recompute the digests of closed hours. Searches in flight are charged under the time they were sent, so a later export can have additional lines within the last minute of this one.",
+      "Returns every entry as CSV (RFC 4180, times in UTC), oldest first, with the balance after each entry. Entries of the kinds `receivable`, `write_off` and `recovery` change the debt, and the operator pays those of the kind `fee`. The amount of all four is 0.00. The columns contain everything that the SDK's `verifyStatement` needs to recompute the digests of closed hours. A search in flight is later charged as of the time it was sent, so a later export can contain additional lines for the last minute of this one.",
     query: {
       from: Type.String({
         description: "Start day or time. A search counts at the time it was sent. Default: 30 days before `to`.",

@@ -35,7 +35,7 @@ const walletSchema = Type.Object(
     balance: money("Credits minus charges"),
     held: money("Part of the balance reserved for searches in flight"),
     available: money("Balance that new searches can spend"),
-    owed: money("Debt left by refunded or disputed payments; money that becomes available pays it first"),
+    owed: money("Debt left by refunded or disputed payments, which newly available money pays off first"),
     price: money("Price of one search"),
     suspended: Type.Boolean(),
   },

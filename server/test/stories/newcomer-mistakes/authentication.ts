@@ -37,7 +37,7 @@ export const authenticationMistakes: Mistake[] = [
     "Bearer with a colon",
     authorize((key) => `Bearer: ${key}`),
     "401 authentication_required",
-    "The `Authorization` header needs a space after `Bearer`, and no other character. You were not charged. Send the key as `Authorization: Bearer <API_KEY>` or `x-api-key: <API_KEY>`; a key in the URL or the body is not read.",
+    "The `Authorization` header must have a space, and nothing else, between `Bearer` and the key. You were not charged. Send the key as `Authorization: Bearer <API_KEY>` or `x-api-key: <API_KEY>`; a key in the URL or the body is not read.",
   ],
   [
     "a variable in single quotes",

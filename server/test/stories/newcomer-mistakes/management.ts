@@ -258,7 +258,7 @@ export const managementMistakes: Mistake[] = [
     "receipts that the operator has not set up",
     manage("GET", `/v1/searches/${unknownId}/receipt`),
     "503 receipts_not_configured",
-    "The operator has not configured a key that signs receipts. Ask the operator to configure one.",
+    "The operator has not configured a signing key for receipts. Ask the operator to configure one.",
   ],
   [
     "an unknown path of the internal listener",
