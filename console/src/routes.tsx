@@ -40,7 +40,7 @@ const authenticated = createRoute({
   component: AuthenticatedLayout,
 });
 
-/** Only the internal listener refuses the session of a browser that is not signed in. Its sign-in page is not one of these. */
+/** Only the internal listener refuses a browser that is not signed in. Its sign-in page is outside these routes. */
 function signInOperator(error: unknown): never {
   const isOperator = error instanceof ApiProblem && error.code === "authentication_required";
   throw isOperator ? redirect({ href: "/console/", reloadDocument: true }) : error;

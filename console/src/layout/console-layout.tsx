@@ -63,7 +63,7 @@ function OperatorBanner() {
   if (operator === undefined) return undefined;
   return (
     <aside className={classes.operatorBanner} aria-label="Operator">
-      Operator {operator}: a customer's account, read-only. This look is recorded.{" "}
+      Operator {operator}: a customer's account, read-only. This visit is recorded.{" "}
       <a href="/console/#accounts">Operator console</a>
     </aside>
   );

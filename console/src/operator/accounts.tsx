@@ -24,7 +24,7 @@ export function Accounts() {
   return (
     <Page
       title="Accounts"
-      description="Find a request, an account or its searches. Looking at an account's data and every action are recorded."
+      description="Find a request, an account or its searches. Every action and every view of an account's data is recorded."
     >
       <FindForm key={hash} initial={request} onFind={find} />
       {request.text === "" ? (

@@ -41,7 +41,7 @@ function CellTable({ names }: { names: readonly string[] }) {
         ))}
       </Table>
       <Text size="sm" c="dimmed" mt="sm">
-        Charges are those of the current UTC day and about three minutes behind.
+        Charges are for the current UTC day and lag by about three minutes.
         {counted.length > 0 &&
           ` Only the server that answered is counted in ${counted.join(", ")}: Redis is unavailable or not configured there.`}
       </Text>
@@ -77,7 +77,7 @@ function CellRow({ name, query }: { name: string; query: UseQueryResult<CellStat
 
 /** The state selects the marker: closed is healthy, trial needs attention today, open now. */
 function describeState(query: UseQueryResult<CellStatus> | undefined): { state: string; text: string } {
-  // An error of this server, not of the cell: what was read before may have changed.
+  // An error of this server, not of the cell. The data read before may be out of date.
   if (query?.error) return { state: "open", text: "unknown, this server did not respond" };
   const cell = query?.data;
   if (!cell) return { state: "unknown", text: "loading" };

@@ -18,13 +18,13 @@ export interface FindActions {
   onOpen: (walletId: string) => void;
 }
 
-/** In this cell and in all others, each of which is asked on its own. */
+/** Searches this cell and all others, with a separate request to each. */
 export function FindResults({ parameters, ...actions }: { parameters: string } & FindActions) {
   const { data: found, error, refetch } = useQuery(findQuery(parameters));
   const { data: fleet } = useQuery(cellsQuery);
   const names = fleet?.cells.map(({ name }) => name) ?? [];
   const others = useQueries({ queries: names.map((name) => findInCellQuery(name, parameters)) });
-  if (error) return <ErrorState error={error} title="Couldn't look it up." onRetry={refetch} />;
+  if (error) return <ErrorState error={error} title="The lookup failed." onRetry={refetch} />;
   if (!found) return <RowsSkeleton rows={3} />;
   // The list of cells can contain this one.
   const own = new Set(found.wallets.map(({ id }) => id));
@@ -52,7 +52,7 @@ function Unreachable({ cells, failed }: { cells: readonly FoundInCell[]; failed:
   if (missing.length === 0) return undefined;
   return (
     <Text role="alert" mt="md" c="var(--pb-danger)">
-      Not all cells answered, so this can be incomplete: {missing.join(", ")}.
+      These cells did not answer, so results may be incomplete: {missing.join(", ")}.
     </Text>
   );
 }
@@ -84,7 +84,7 @@ function Answer({ found, consoleUrl = "", onFind, onOpen }: AnswerProps) {
   if (wallets.length === 0) {
     return (
       <EmptyState title="Nothing found">
-        No wallet, key, member or request matches. Email addresses must be complete; keys and names can be a part.
+        No wallet, key, member or request matches. Enter the whole email address. Part of a key or name is enough.
       </EmptyState>
     );
   }

@@ -13,7 +13,7 @@ import { Timeline } from "../pages/search/timeline.tsx";
 import { AccountLink } from "./account-link.tsx";
 import type { FoundRequest, FoundWallet } from "./queries.ts";
 
-/** One request: what became of it and of its money, whose it was, and where the time went. */
+/** One request: its outcome, its charge, its owner and the duration of each step. */
 export function FoundRequestDetails(props: {
   request: FoundRequest;
   wallet: FoundWallet | undefined;

@@ -5,7 +5,7 @@ export type Grouping = "upstream" | "wallet";
 
 /** A row of the table: an upstream or a wallet. */
 export interface MarginLine extends MarginFigures, Series {
-  /** Undefined if it has no bars of its own. */
+  /** Undefined if it has no separate bars. */
   color: number | undefined;
 }
 
@@ -34,7 +34,7 @@ function groupByUpstream({ days }: MarginReport): GroupedMargin {
   return { lines, series: lines, rows: days.map((row) => ({ ...row, seriesId: row.provider })) };
 }
 
-/** The highest cost first, as the server lists them. Only the first wallets have bars of their own. */
+/** The highest cost first, as the server lists them. Only the first wallets have separate bars. */
 function groupByWallet(report: MarginReport): GroupedMargin {
   const rows = report.wallet_days.map((row) => ({ ...row, seriesId: row.wallet_id ?? othersId }));
   const ids = new Set(rows.map(({ seriesId }) => seriesId));

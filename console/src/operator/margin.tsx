@@ -34,7 +34,7 @@ export function Margin() {
       {!data && !error && <RowsSkeleton />}
       {data?.days.length === 0 && (
         <EmptyState title="No upstream calls in this period">
-          Cost and revenue are counted from the first live search on.
+          Cost and revenue appear here after the first live search.
         </EmptyState>
       )}
       {data !== undefined && data.days.length > 0 && <Report report={data} days={Number(days)} />}
@@ -92,7 +92,7 @@ function Breakdown({ report, days }: { report: MarginReport; days: number }) {
       title={grouping === "upstream" ? "By upstream" : "By wallet"}
       description={
         grouping === "upstream"
-          ? "Each search is revenue of the upstream that answered it."
+          ? "Each search counts as revenue for the upstream that answered it."
           : `The ${lines.length === 1 ? "wallet" : `${lines.length} wallets`} with the highest cost. Revenue is what the ledger charged.`
       }
       actions={
@@ -148,7 +148,7 @@ function Unpaid({ report }: { report: MarginReport }) {
   return (
     <Section
       title="Unpaid calls"
-      description="Upstream calls of searches that were not charged, because the caller left, its deadline passed or the search failed. Searches in flight are included."
+      description="Upstream calls for searches that were not charged, because the caller left, its deadline passed or the search failed. Searches in flight are included."
     >
       <UnpaidTable label="Unpaid calls by upstream" name="Upstream" lines={lines} />
       {report.unpaid_wallets.length > 0 && (

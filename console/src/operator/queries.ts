@@ -110,7 +110,7 @@ export interface WalletMargin extends MarginFigures {
 
 export interface WalletDay extends MarginFigures {
   day: string;
-  /** Null: all wallets without days of their own. */
+  /** Null for the total of all wallets that are not listed by day. */
   wallet_id: string | null;
 }
 
@@ -147,7 +147,7 @@ export interface ChangeLine extends Omit<AuditLine, "operator"> {
 /** The answer of a look-up in one cell. */
 export interface Found {
   request: FoundRequest | null;
-  /** For an id that nothing has: what that means. */
+  /** Explains why no record has this id. */
   unknown: string | null;
   wallets: FoundWallet[];
   searches: (Search & { wallet_id: string })[];

@@ -35,7 +35,7 @@ function CapMeter({ name, cap }: Readonly<{ name: string; cap: NonNullable<Upstr
       <Meter spent={spent} limit={amount} isFull={isReached} label={`Cost cap of ${name}`} />
       {!isShared && (
         <Text size="xs" c="dimmed">
-          Counted from usage, up to ten seconds late: this server cannot read Redis.
+          This server cannot read Redis, so this is counted from usage and lags by up to ten seconds.
         </Text>
       )}
     </div>

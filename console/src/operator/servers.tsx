@@ -26,7 +26,7 @@ export function Servers() {
   return (
     <Section
       title="Servers"
-      description="Of the last minute: errors and p95 of live searches, and refusals of all keys."
+      description="In the last minute: errors and p95 for live searches, and refusals for all keys."
     >
       {error && !data && <ErrorState error={error} title="Couldn't load the servers." onRetry={refetch} />}
       {!data && !error && <RowsSkeleton rows={2} />}

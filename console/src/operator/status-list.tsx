@@ -86,7 +86,7 @@ export function describeWorker({ worker_last_seen: at }: SystemStatus): Status {
 
 export function describeLags({ usage_lag_s: usage = 0, webhook_lag_s: webhooks = 0 }: SystemStatus): Status[] {
   return [
-    { label: "Usage", value: `${formatDuration(usage)} behind`, note: "three minutes are normal" },
+    { label: "Usage", value: `${formatDuration(usage)} behind`, note: "about three minutes is normal" },
     {
       label: "Webhooks",
       value: webhooks < 5 ? "on time" : `${formatDuration(webhooks)} late`,

@@ -19,7 +19,7 @@ export function System() {
   return (
     <Page
       title="System"
-      description="Current values, updated every 2 seconds. Prometheus reads their history from /metrics."
+      description="Current values, updated every 2 seconds. For their history, scrape /metrics with Prometheus."
     >
       <Servers />
       {error && !data && <ErrorState error={error} title="Couldn't load the database status." onRetry={refetch} />}

@@ -153,7 +153,7 @@ function Line({ line: { at, actor, summary, outcome, before, after } }: { line: 
           </Text>
         )}
       </Cell>
-      {/* Without a label if it is empty, because on narrow screens it is a line of its own. */}
+      {/* Without a label if it is empty, because on narrow screens the label would get its own line. */}
       <Cell {...((before || after) && { label: "Values" })} className={classes.values ?? ""}>
         <ChangedValues before={before} after={after} />
       </Cell>

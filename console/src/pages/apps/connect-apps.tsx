@@ -22,7 +22,7 @@ export function ConnectApps({ list }: { list: AppList }) {
       {signIn.oidc && (
         <Section
           title="Your apps"
-          description={`Apps that you sign in to with ${signIn.oidc.name} connect to the wallet where you turn this on.`}
+          description={`Apps you sign in to with ${signIn.oidc.name} spend from the wallet where you turn this on.`}
         >
           {!list.has_identity && <LinkIdentity provider={signIn.oidc.name} />}
           {canEdit ? (
@@ -111,6 +111,6 @@ function describeSettings(settings: AppList["settings"], isOn: boolean): string 
   if (!settings) return "Off. Your apps cannot spend until you turn this on.";
   const { day } = settings.budget;
   return isOn
-    ? `On. Each new app of yours can spend ${formatMoney(day)} per day from this wallet. Turning it off keeps connected apps.`
+    ? `On. Each new app you connect can spend ${formatMoney(day)} per day from this wallet. Turning this off does not disconnect apps.`
     : "Your new apps spend from another wallet. Turn this on to use this one instead.";
 }

@@ -29,8 +29,8 @@ export function DisconnectApp({ app, onClose }: { app: AppWithKey; onClose: () =
       onSubmit={() => disconnect.mutate()}
     >
       <Text size="sm">
-        Its requests are rejected immediately, also after another sign-in. Searches in progress still finish. You can
-        allow it again later.
+        Its requests are rejected immediately, even if you sign in to it again. Searches in progress still finish. You
+        can allow it again later.
       </Text>
     </Dialog>
   );

@@ -56,7 +56,7 @@ function KeyLists({ onAction, onCreate }: { onAction: (action: KeyAction) => voi
     return <ErrorState error={keys.error} title="Couldn't load keys." onRetry={() => keys.refetch()} />;
   }
   const other = mode === "live" ? "test" : "live";
-  // Those of apps have no secret and a page of their own.
+  // Keys of apps have no secret, and they have their own page.
   const keysWithSecret = keys.data.filter((key) => !isAppKey(key));
   // Management keys belong to no mode, so they are listed in both.
   const inMode = keysWithSecret.filter((key) => key.mode !== other);

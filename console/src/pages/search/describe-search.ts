@@ -2,7 +2,7 @@ import type { SearchDetails } from "@pennyblack/sdk";
 import { subtract } from "../../format/amounts.ts";
 import { addMoney, formatMoney } from "../../format/format-money.ts";
 
-/** What became of the charge and of the search. */
+/** Describes the charge and the outcome of the search. */
 export function describeSearch(search: SearchDetails): { charge: string; result: string } {
   return { charge: describeCharge(search), result: describeResult(search) };
 }

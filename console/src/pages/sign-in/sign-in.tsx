@@ -19,7 +19,7 @@ export function SignIn() {
 
 /**
  * Signs in only when the button is pressed. Mail scanners open links and would use this one up, and another site could
- * open a link of its own to sign the visitor in to a different account.
+ * open its own link to sign the visitor in to a different account.
  */
 function SignInWithLink({ link: { token, email, returnTo } }: { link: Link }) {
   const { person } = useSession();

@@ -34,7 +34,7 @@ export function AutomaticTopUp() {
 
 const states: Record<Exclude<AutoTopUp["state"], "none">, [Tone, string]> = {
   active: ["success", "On"],
-  waiting_for_card: ["warning", "Waiting for a card. Your next top-up on this page saves it"],
+  waiting_for_card: ["warning", "Waiting for a card. Your next top-up on this page saves one"],
   backing_off: ["warning", "Card declined. Retrying"],
   off: ["danger", "Off. The card was declined four times. Edit and save to turn it on again"],
 };

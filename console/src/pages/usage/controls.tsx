@@ -106,7 +106,7 @@ function EndUserFilter(props: { endUser: string | undefined; onChange: (endUser:
       <TextInput
         size="xs"
         aria-label="End user"
-        description="The ID that your program sends in Search-For. IDs are stored as hashes unless you chose otherwise, and you can enter your own ID or a hash."
+        description="The ID that your program sends in Search-For. IDs are stored as hashes unless you chose otherwise. Enter either your own ID or its hash."
         placeholder="Show one end user: ID, then Enter"
         value={text}
         error={isInvalid && "Use 1 to 64 letters, digits or any of _.:@/+=|-"}

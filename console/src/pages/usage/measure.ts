@@ -8,7 +8,7 @@ import type { Count } from "./pivot.ts";
 export interface Measure {
   name: "searches" | "charged" | "refusals" | "replays";
   label: string;
-  /** Of the requests behind a figure. */
+  /** The requests counted in a figure. */
   kind: Search["kind"];
   numberOf: (count: Count) => number;
   format: (count: Count) => string;

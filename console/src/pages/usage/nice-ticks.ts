@@ -1,6 +1,6 @@
 /**
  * Round values for an axis from zero to at least `max`, such as 0, 0.05, 0.10. Steps are 1, 2 or 5 times a power of ten and
- * at least `minStep`. Two cents are no step, because 0.02, 0.04, 0.06 are harder to read than 0.05, 0.10.
+ * at least `minStep`. Two cents are never a step, because 0.02, 0.04, 0.06 are harder to read than 0.05, 0.10.
  */
 export function niceTicks(max: number, minStep: number): number[] {
   const maxIntervals = 5;

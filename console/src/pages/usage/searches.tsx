@@ -179,7 +179,7 @@ function TruncationNotice({ usage, by }: { usage: Usage; by: "hour" | "day" }) {
   return (
     <Box mb="lg">
       <Notice title={`Only the first ${number.format(usage.lines.length)} figures are included`} tone="warning">
-        {`The figures of ${last} may be incomplete, and later ones are missing. Choose a shorter period${by === "day" ? " or an end user" : ""}.`}
+        {`The figures for ${last} may be incomplete, and later ones are missing. Choose a shorter period${by === "day" ? " or an end user" : ""}.`}
       </Notice>
     </Box>
   );
@@ -262,7 +262,7 @@ function NoSearches({ asOf, view: { group, endUser } }: { asOf: string; view: Us
         </Button>
       }
     >
-      Searches appear here when they have finished. Includes searches up to <RelativeTime at={asOf} />.
+      Searches appear here once they have finished. Includes searches up to <RelativeTime at={asOf} />.
       <Text span inherit>
         {" "}
         {mode === "test" ? "Switch to live mode to see live searches." : "Switch to test mode to see test searches."}

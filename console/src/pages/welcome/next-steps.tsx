@@ -33,7 +33,7 @@ export function NextSteps({ walletId, number }: { walletId: string; number: numb
         ) : (
           <>
             <Text size="sm" c="dimmed" mb="sm">
-              An assistant decides itself how often to search, so its key stops at 1.00 USD per day.
+              An assistant decides for itself how often to search, so its key is limited to 1.00 USD per day.
             </Text>
             <Group gap="md">
               <Button variant="default" loading={create.isPending} onClick={() => create.mutate()}>
@@ -46,7 +46,7 @@ export function NextSteps({ walletId, number }: { walletId: string; number: numb
       </Step>
       <Step number={number + 1} title="Set a budget (optional)" isDone={active.some(({ budget }) => budget !== null)}>
         <Text size="sm" c="dimmed">
-          A budget stops a key at an amount per day, per month or in total, also if a program runs in a loop.{" "}
+          A budget stops a key at an amount per day, per month or in total, even if a program runs in a loop.{" "}
           <Anchor component={Link} to="/w/$walletId/keys" params={{ walletId } as never}>
             Set one for a key
           </Anchor>
