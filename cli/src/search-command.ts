@@ -30,7 +30,7 @@ export function addSearchCommand(program: Command, context: Context): void {
     )
     .option("--run <id>", "share a budget between all searches with this id; requires --max", parseRunId)
     .option("--max <usd>", "budget of the run in USD, such as 0.50", parseUsd)
-    .option("--for <id>", "your own id of the end user that you search for", parseEndUser)
+    .option("--for <id>", "your own id for the end user on whose behalf you search", parseEndUser)
     .option("--wait <seconds>", "deadline in seconds (1 to 9), after which the search fails and is free", parseWait)
     .option("--idempotency-key <key>", "make the search safe to repeat without paying twice", parseIdempotencyKey)
     .option("--explain", "explain the ranking of each result")

@@ -17,7 +17,7 @@ export interface SearchMeta {
   /** Why each result is ranked where it is. Only with the `explain` option. */
   explanation: RankExplanation[] | undefined;
   rateLimit: { limit: number; remaining: number; resetSeconds: number } | undefined;
-  /** What the search's run has spent and has left, including this search. Only with the `run` option. */
+  /** How much the search's run has spent and can still spend, including this search. Only with the `run` option. */
   run: { id: string; spent: string; left: string } | undefined;
   /** The same for each limit of the key's budget. Empty without a budget. `resetSeconds` is undefined for the total. */
   keyBudgets: KeyBudgetMeta[];

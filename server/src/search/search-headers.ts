@@ -73,7 +73,7 @@ function readTtl(text: string | undefined, rules: string[]): number {
   return ttl;
 }
 
-/** `Search-For: <id>`: the caller's own id of the person or task that it searches for. */
+/** `Search-For: <id>`: the caller's own id for the person or task on whose behalf it searches. */
 export function readEndUser(header: string | undefined): string | undefined {
   if (header === undefined || endUserPattern.test(header)) return header;
   const rule = "must be an id of 1 to 64 letters, digits or any of `_.:@/+=|-`";

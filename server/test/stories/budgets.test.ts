@@ -30,7 +30,7 @@ async function readRun(wallet: TestWallet, name: string): Promise<string | undef
   return body.runs.find(({ run }: { run: string }) => run === name)?.spent;
 }
 
-test("a paid search returns what its run and its key have spent and have left", async () => {
+test("a paid search returns how much its run and its key have spent and can still spend", async () => {
   const wallet = await createWallet("1.00");
   const key = await createBudgetedKey(wallet, { total: 50_000n, day: 30_000n, month: 1_000_000n });
   const run = { "search-run": "team/nightly@7; max=0.025; ttl=60" };
