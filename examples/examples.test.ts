@@ -2,20 +2,13 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { after, test } from "node:test";
-import { createTestDatabase } from "../server/test/support/services/database.ts";
-import { createTestWallet, startTestServer } from "../server/test/support/services/server.ts";
+import { test } from "node:test";
+import { createFixture } from "../server/test/fixture.ts";
 
 // Runs each example in its own process against the real server.
 
-const db = await createTestDatabase();
-const server = await startTestServer(db);
-const wallet = await createTestWallet(db, "0.00");
-
-after(async () => {
-  await server.close();
-  await db.drop();
-});
+const { server, createWallet } = await createFixture();
+const wallet = await createWallet();
 
 /** Whether a failed search exits with an error or is reported to the model. */
 const examples: Record<string, "exits" | "reports"> = {
@@ -26,6 +19,7 @@ const examples: Record<string, "exits" | "reports"> = {
   "llamaindex-tool.py": "reports",
   "llamaindex-tool.ts": "reports",
   "plain-fetch.ts": "exits",
+  "research-agent.ts": "exits",
   "search.py": "exits",
 };
 
@@ -77,6 +71,32 @@ for (const [file, onFailure] of Object.entries(examples)) {
     assert.equal(code === 0, onFailure === "reports", output);
     assert.match(output, /insufficient_balance|balance is too low|Top up/);
   });
+}
+
+test("the research agent cites what it found, and stops at its budget", async () => {
+  const { code, output } = await runAgent(Array.from({ length: 11 }, (_, index) => `flood warning ${index}`));
+  assert.equal(code, 0, output);
+  assert.equal(output.match(/https?:/g)?.length, 20, "ten in the answer, and the same ten as sources");
+  assert.match(output, /unknownSources: \[\],\s+failures: \[ 'run_budget_spent' \],\s+charged: '0\.00'/);
+});
+
+test("the research agent continues after a failed search, and reports it", async () => {
+  const { code, output } = await runAgent(["test:rate_limited", "flood warning"]);
+  assert.equal(code, 0, output);
+  assert.match(output, /flood warning \[https?:.*failures: \[ 'rate_limited' \]/s);
+});
+
+test("a job that is started again does not pay again for the same searches", async () => {
+  const { live } = await createWallet("0.05");
+  const settings = { PENNYBLACK_API_KEY: live, JOB: "report-42" };
+  const first = await runAgent(["flood warning", "flood levels"], settings);
+  const second = await runAgent(["flood warning", "flood levels"], settings);
+  assert.match(first.output, /charged: '0\.02'/);
+  assert.equal(second.output, first.output.replace("0.02", "0.00"));
+});
+
+function runAgent(queries: string[], settings: Record<string, string> = {}) {
+  return execute(process.execPath, ["--conditions=@pennyblack/source", "research-agent.ts", ...queries], settings);
 }
 
 function run(file: string, query: string, pythonPath: string): Promise<{ code: unknown; output: string }> {

@@ -8,6 +8,8 @@ import { compressFiles } from "../../tools/compress-files.ts";
 
 const start = [
   { text: "Quickstart", link: "/quickstart" },
+  { text: "Tutorial", link: "/tutorial" },
+  { text: "Examples", link: "/examples" },
   { text: "Console", link: "/console" },
   { text: "API keys", link: "/api-keys" },
   { text: "Test mode", link: "/test-mode" },

@@ -5,6 +5,7 @@ import { formatJson } from "./api-docs/format-json.ts";
 import { describeRoutes, exampleOf } from "./api-docs/openapi.ts";
 import { problemMembers } from "./api-docs/problem-schema.ts";
 import type { ReferenceExample } from "./api-docs/reference-example.ts";
+import { renderExamples } from "./api-docs/render-examples.ts";
 import { fieldTable, type OpenapiDocument, renderReference } from "./api-docs/render-reference.ts";
 import { resolveReferences } from "./api-docs/resolve-references.ts";
 import { type ApiDependencies, apiRoutes } from "./app/api-routes.ts";
@@ -20,7 +21,7 @@ import { renderMetricsPage } from "./telemetry/metrics-page.ts";
 
 // `npm run generate` writes openapi.json and the reference in docs from the routes, docs/problems from problems.ts,
 // the tables in docs/compat from the dialects, the scopes in docs/api-keys.md from scopes.ts, docs/metrics.md from
-// metric-table.ts, docs/changelog.md from CHANGELOG.md, the chart's alert rules, and server/sql/VERSION.
+// metric-table.ts, docs/examples.md from examples, docs/changelog.md from CHANGELOG.md, the chart's alert rules, and server/sql/VERSION.
 // With --check it fails if any is stale.
 
 const root = new URL("../../", import.meta.url);
@@ -30,6 +31,7 @@ const files = new Map<string, string>([
   ["docs/problems.md", problemIndex()],
   ["docs/changelog.md", changelog()],
   ["docs/metrics.md", renderMetricsPage()],
+  ["docs/examples.md", renderExamples(examples())],
   ["docs/api-keys.md", insertGenerated(readOrEmpty("docs/api-keys.md"), "server/src/keys/scopes.ts", renderScopes())],
   ["server/sql/VERSION", schemaVersion()],
   // A chart can contain only files of its own folder.
@@ -52,6 +54,12 @@ function openapi(): string {
   const site = { publicUrl: "", securityContact: undefined, hasDocs: () => false, jwks: undefined };
   const routes = [...apiRoutes(dependencies), ...publicRoutes({ ...site, readOpenapi: () => Buffer.alloc(0) })];
   return `${formatJson(describeRoutes(routes, { version, serverUrl: "https://pennyblack.example" }))}\n`;
+}
+
+/** The text of each example by file name. */
+function examples(): Map<string, string> {
+  const names = readdirSync(new URL("examples/", root)).filter((name) => /(?<!\.test)\.(?:ts|py)$/.test(name));
+  return new Map(names.toSorted().map((name) => [name, readOrEmpty(`examples/${name}`)]));
 }
 
 /** All groups in one file. */

@@ -1,7 +1,7 @@
 /** The API on one page of plain text, for language models that call it or write code for it. */
 export function llmsText({ publicUrl, hasDocs }: { publicUrl: string; hasDocs: boolean }): string {
   const pages =
-    "quickstart api-keys pricing comparison errors idempotency budgets mcp rate-limits test-mode sdk python ai-sdk cli reference reference/search".split(
+    "quickstart tutorial examples api-keys pricing comparison errors idempotency budgets mcp rate-limits test-mode sdk python ai-sdk cli reference reference/search".split(
       " ",
     );
   const docs = pages.map((page) => `- ${publicUrl}/docs/${page}.md\n`).join("");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { upstreamVariables } from "../../src/config/config.ts";
@@ -14,6 +14,7 @@ import { testEnvironment } from "../support/services/server.ts";
 // Runs every code block of the docs against a real server. A block that cannot run states the reason and is listed below.
 
 const docs = resolve(import.meta.dirname, "../../../docs");
+const examples = resolve(docs, "../examples");
 const pages = globSync("**/*.md", { cwd: docs, exclude: ["decisions/**", ".vitepress/**"] }).toSorted();
 /** Their blocks need separate machines, or ids that exist. Each page names the test that runs them. */
 const pagesRunElsewhere = ["runbooks/failover.md", "runbooks/two-primaries.md"];
@@ -23,6 +24,10 @@ const { db, server, createWallet } = await createFixture();
 const wallet = await createWallet("1.00");
 const installed = installPacked();
 linkVendorClients(installed.folder);
+// The tutorial runs one of them.
+for (const example of globSync("*.ts", { cwd: examples, exclude: ["*.test.ts"] })) {
+  copyFileSync(join(examples, example), join(installed.folder, example));
+}
 // Without this, curl exits with 0 for a 402.
 writeFileSync(join(installed.folder, ".curlrc"), "fail-with-body\n");
 

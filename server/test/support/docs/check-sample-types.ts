@@ -22,7 +22,8 @@ export function readTypeSamples(): TypeSample[] {
   const blocks = globSync(pages, { cwd: root, exclude: ["docs/decisions/**", "docs/.vitepress/**"] }).flatMap(
     (source) =>
       parseCodeBlocks(readFileSync(join(root, source), "utf8"))
-        .filter(({ language }) => isTypeScript(source, language))
+        // Those that are part of an example are compiled with it.
+        .filter(({ language, mark }) => isTypeScript(source, language) && mark?.kind !== "part of")
         .map(({ line, text }) => ({ source, line, text })),
   );
   const examples = globSync("examples/*.ts", { cwd: root, exclude: ["**/*.test.ts"] });

@@ -5,13 +5,13 @@ export interface CodeBlock {
   text: string;
   /** Line number in the page. */
   line: number;
-  /** The comment directly above the block: the expected output, the expected failure, or why it cannot run. */
+  /** The comment directly above the block: the expected output or failure, its source, or why it cannot run. */
   mark: { kind: MarkKind; text: string } | undefined;
   /** The block that prints this JSON, if it is marked as `printed by` a language: the last one above in that language. */
   printedBy: CodeBlock | undefined;
 }
 
-type MarkKind = "prints" | "fails" | "not run" | "printed by";
+type MarkKind = "prints" | "fails" | "not run" | "printed by" | "part of";
 
 /** The code blocks of a page in one language, in order. */
 export function readCodeBlocks(page: URL, language: string): string[] {
@@ -23,7 +23,7 @@ export function readCodeBlocks(page: URL, language: string): string[] {
 /** Every code block of a page, in order. */
 export function parseCodeBlocks(page: string): CodeBlock[] {
   // The comment of the first tab is above its group. A tab has a title, such as [curl].
-  const mark = /(?:<!-- (prints|fails|not run|printed by): ([^\n]+) -->\n(?:::: code-group\n\n)?)?/.source;
+  const mark = /(?:<!-- (prints|fails|not run|printed by|part of): ([^\n]+) -->\n(?:::: code-group\n\n)?)?/.source;
   const matches = page.matchAll(new RegExp(`^${mark}\`\`\`(\\w*)(?: \\[[^\\]\\n]+\\])?\\n(.*?)^\`\`\`$`, "gms"));
   const blocks: CodeBlock[] = [];
   for (const { 0: whole, 1: kind, 2: expected = "", 3: language = "", 4: text = "", index } of matches) {

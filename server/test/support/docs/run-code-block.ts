@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { delimiter, join, resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { compileCache } from "../services/compile-cache.ts";
 import type { CodeBlock } from "./read-code-blocks.ts";
@@ -22,6 +23,10 @@ const root = resolve(import.meta.dirname, "../../../..");
 export async function faultOf(block: CodeBlock, bench: Bench): Promise<string | undefined> {
   const { language, text, mark } = block;
   if (mark?.kind === "not run" || language === "text") return undefined;
+  // A test of that file runs it.
+  if (mark?.kind === "part of") {
+    return readFileSync(join(root, mark.text), "utf8").includes(text) ? undefined : `differs from ${mark.text}`;
+  }
   if (language === "json") return faultOfJson(block, bench);
 
   if (language !== "sh" && !isScript(language)) return `cannot run code in "${language}"`;
@@ -61,7 +66,9 @@ export function openSamples(folder: string, environment: Record<string, string> 
 }
 
 function environmentIn(folder: string): Record<string, string> {
-  const path = [join(folder, "node_modules/.bin"), process.env["PATH"] ?? ""].join(delimiter);
+  const path = [join(folder, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"] ?? ""].join(
+    delimiter,
+  );
   return { ...compileCache, PATH: path, HOME: folder, CURL_HOME: folder };
 }
 
