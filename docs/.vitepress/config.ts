@@ -39,6 +39,7 @@ const guides = [
   { text: "Receipts", link: "/receipts" },
   { text: "Webhooks", link: "/webhooks" },
   { text: "Stability", link: "/stability" },
+  { text: "Glossary", link: "/glossary" },
 ];
 
 const compat = [
