@@ -11,7 +11,7 @@
 --   promotion -> wallet       credit       a promotion
 --   reversed legs             correction   a credit, a top-up or one of the above was wrong
 --
--- pb.adjustments is the gate: its row is inserted or changed in the transaction that moves the money.
+-- pb.adjustments is the gate. Its row is inserted or changed in the transaction that moves the money.
 
 -- Moves the money of a requested adjustment. The caller has locked the wallet. Raises PB010 if that is not possible; the
 -- message is the outcome.
@@ -29,7 +29,7 @@ declare
 begin
   select * into strict a from pb.adjustments r where r.id = p_adjustment;
   select * into strict w from pb.wallets r where r.id = a.wallet_id;
-  -- Again, because the processor can report between the request and the approval.
+  -- Checked again, because the processor can report between the request and the approval.
   fault := pb.adjustment_fault(a.kind, a.reference, a.wallet_id, a.amount_micros);
   if fault is null and a.kind in ('invoice', 'promotion', 'payment') then
     perform pb.book_credit(a);
@@ -95,7 +95,7 @@ begin
 end
 $$;
 
--- A reference of an operator must not be the id of a payment.
+-- An operator's reference must not be the id of a payment.
 create or replace function pb.payment_id_of(p_kind text, p_reference text) returns text
 language sql immutable set search_path = pg_catalog, pg_temp
 begin atomic
@@ -192,8 +192,8 @@ begin
 end
 $$;
 
--- Whether a second operator must approve: above the limit, with what the operator booked alone in the last 24 hours. Fees are
--- compared with the limit one by one and do not count.
+-- Whether a second operator must approve, which is the case if the amount, together with the amounts that the operator booked
+-- alone in the last 24 hours, exceeds the limit. Each fee is compared with the limit separately and does not count towards it.
 create or replace function pb.needs_approval(p_operator text, p_kind text, p_amount bigint) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -206,7 +206,7 @@ end
 $$;
 
 -- Why a transfer cannot be corrected, or NULL. A payment that the processor has reported is refunded there, and the report of
--- the refund takes the money back; a correction as well would take it twice. pb.reverse_payment has the opposite order.
+-- the refund takes the money back; a correction in addition would take it twice. pb.reverse_payment has the opposite order.
 create or replace function pb.correction_fault(p_transfer uuid) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -227,7 +227,7 @@ begin
 end
 $$;
 
--- Approves or rejects a requested adjustment. An operator can withdraw a request of their own, but not approve it.
+-- Approves or rejects a requested adjustment. An operator can withdraw their own request, but not approve it.
 create or replace function pb.operator_decide_adjustment(
   p_operator text, p_reason text, p_adjustment uuid, is_approved boolean
 ) returns text
@@ -269,7 +269,7 @@ end
 $$;
 
 -- Debits and credits of every account up to the end of a month: the trial balance of the last closed month before it plus
--- the transfers since. A transfer counts at created_at. Its id is at most a day off, so that only partitions near the
+-- the transfers since. A transfer counts at created_at. Its id is at most a day off, so only partitions near the
 -- period are read.
 create or replace function pb.trial_balance(p_month date)
 returns table (account text, code smallint, type text, name text, debit_micros bigint, credit_micros bigint)
@@ -311,8 +311,8 @@ begin
 end
 $$;
 
--- Closes the books of a month and saves its trial balance. Entries are stamped when they are booked, so that none is added
--- to a month that ended an hour ago; reconciliation compares the saved trial balance. Months are closed in order.
+-- Closes the books of a month and saves its trial balance. Entries are dated when they are booked, so none can be added
+-- to a month that ended an hour ago. Reconciliation compares the saved trial balance. Months are closed in order.
 create or replace function pb.close_month(p_operator text, p_reason text, p_month date) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -54,7 +54,7 @@ begin atomic
 end;
 
 -- Creates an account with a wallet and its owner, and a trial credit if one is available for the address. Without an
--- address there is none.
+-- address there is no trial credit.
 create or replace function pb.sign_up(
   p_email text, p_person_name text, p_account_name text, p_wallet uuid,
   trial_address bytea, trial_transfer uuid
@@ -153,7 +153,7 @@ begin
     return query select 'not_found', 0::bigint;
     return;
   end if;
-  -- A count of end users that is in progress would add rows after they were deleted.
+  -- A count of end users in progress would add rows after they were deleted.
   perform from pb.usage_watermark for share;
   own_wallets := array(select w.id from pb.wallets w where w.account_id = p_account);
   perform pb.lock_wallets(own_wallets);
@@ -168,7 +168,7 @@ begin
   delete from pb.webhook_endpoints e where e.wallet_id = any (own_wallets);
   delete from pb.auto_top_ups t where t.wallet_id = any (own_wallets);
   delete from pb.payment_customers c where c.wallet_id = any (own_wallets);
-  -- Without the data key, the hashes of end users that searches keep cannot be computed again.
+  -- Without the data key, the hashes of end users that remain in searches cannot be computed again.
   delete from pb.data_keys d where d.wallet_id = any (own_wallets);
   delete from pb.idempotency c where c.wallet_id = any (own_wallets);
   delete from pb.end_user_settings e where e.wallet_id = any (own_wallets);

@@ -1,12 +1,12 @@
 -- Apps that people connect with OAuth. An app is identified by the person and by the client id at the provider, both taken from
--- a token that the server has verified. It spends through a key of its own, whose digest the server derives from the identity,
--- so that look-ups, limits, budgets, usage and revocation are those of every key.
+-- a token that the server has verified. It spends through its own key, whose digest the server derives from the identity,
+-- so that look-ups, limits, budgets, usage and revocation work as for every other key.
 --
 --   sign-in through the provider --pb.begin_oidc_session--> pb.identities
 --   a person turns apps on for a wallet --pb.set_app_wallet--> pb.app_settings
 --   first request of an app --pb.connect_app--> pb.connected_apps and pb.keys
 --
--- Whatever ends the right to spend revokes the key: a revocation in the console, and a change of the membership or of the
+-- The key is revoked when the right to spend ends: by a revocation in the console, or by a change of the membership or of the
 -- person's subject.
 
 -- Deletes apps and revokes their keys. The caller has locked the wallets. A key gets another digest, because the app would get
@@ -47,7 +47,7 @@ end
 $$;
 
 -- Starts a session after a sign-in through the provider, and records the person's subject there. If the person had another
--- subject, or the subject was another person, their apps are deleted: the address may have been given to somebody else.
+-- subject, or the subject belonged to another person, their apps are deleted, because the address may have been reassigned.
 create or replace function pb.begin_oidc_session(
   p_email text, is_sign_up_open boolean, new_session bytea, old_session bytea, proven_at timestamptz,
   p_issuer text, p_subject text

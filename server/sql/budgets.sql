@@ -15,7 +15,7 @@ return jsonb_strip_nulls(
   ) else '{}' end
 );
 
--- The limits of a key, as pb.merge_key_limits.
+-- The limits of a key, in the format of pb.merge_key_limits.
 create or replace function pb.read_key_limits(p_id uuid) returns jsonb
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -44,7 +44,7 @@ begin
 end
 $$;
 
--- Sets the budget at this position. A new amount applies to the open window at once. Another period is another budget.
+-- Sets the budget at this position. A new amount applies to the open window immediately. A different period is a different budget.
 create or replace function pb.set_budget(
   p_wallet uuid, p_mode pb.key_mode, p_limits uuid, p_position integer, p_amount bigint, p_period text,
   p_per_end_user boolean

@@ -1,11 +1,10 @@
--- pb.capture charges searches that succeeded: pending -> captured. The ledger entry and the stored answer are written
--- in the same transaction as the state. A hold that has expired is never captured, even if the sweeper has not reached
--- it yet.
+-- pb.capture charges searches that succeeded: pending -> captured. The state, the ledger entry and the stored answer are
+-- written in one transaction. An expired hold is never captured, even if the sweeper has not reached it yet.
 --
--- Money moves only for the rows that the conditional update returned, so a capture that is sent twice charges once. "id
--- = any (ids) and id between the first and the last" prunes partitions and looks up each id; a join with the batch
--- would scan the range of ids. For the same reason "in" is wrapped in coalesce: otherwise the planner turns it into a
--- join. Claims are looked up one by one (OFFSET 0) and updated by their place in the table, because a join may scan all of them.
+-- Money moves only for the rows that the conditional update returned, so a capture that is sent twice charges once. The condition
+-- "id = any (ids) and id between the first and the last" prunes partitions and looks up each id, whereas a join with the batch
+-- would scan the range of ids. "in" is wrapped in coalesce because the planner would otherwise turn it into a join.
+-- Claims are looked up one by one (OFFSET 0) and updated by ctid, because a join may scan all of them.
 
 -- The state of each search after a capture or release, with the wallet's balance. 'busy': its wallet was skipped.
 create or replace function pb.search_states(search_ids uuid[], wallet_ids uuid[], now_at timestamptz)
@@ -20,7 +19,7 @@ begin
       case
         when i.wallet_id is null then 'busy'
         when s.state is null then 'unknown'
-        -- Overdue: it cannot be captured any more, although the sweeper has not run yet.
+        -- Overdue. It can no longer be captured, although the sweeper has not run yet.
         when s.state = 'pending' and s.expires_at <= now_at then 'expired'
         else s.state::text
       end,
@@ -81,7 +80,7 @@ begin
 end
 $$;
 
--- Charges a batch of searches whose wallets the caller has locked, and stores their answers. Returns how many were captured.
+-- Charges a batch of searches whose wallets the caller has locked, and stores their answers. Returns the number captured.
 create or replace function pb.capture_each(
   search_ids uuid[], wallet_ids uuid[], answers bytea, answer_bytes integer[], step_ms smallint[], p_upstreams text[],
   now_at timestamptz
@@ -147,9 +146,9 @@ $$;
 
 -- Charges searches that succeeded. skip_locked and lock_wait_ms: see pb.hold. The state of a skipped search is 'busy'.
 -- `step_ms`: the milliseconds of authentication, hold, upstream and ranking, four numbers for each search.
--- `p_upstreams`: what was queried for each search, see pb.searches.
--- `answers`: one after another, each of as many bytes as answer_bytes says, NULL for none. An array of them would be sent as text,
--- and parsing that costs more than the rest of the capture.
+-- `p_upstreams`: the upstreams queried for each search, see pb.searches.
+-- `answers`: all answers concatenated, with their lengths in answer_bytes (NULL for no answer). An array of answers would be sent
+-- as text, and parsing that costs more than the rest of the capture.
 create or replace function pb.capture(
   search_ids uuid[], wallet_ids uuid[], answers bytea, answer_bytes integer[], skip_locked boolean default false,
   lock_wait_ms integer default null, expected_timeline text default null, step_ms smallint[] default null,
@@ -180,7 +179,7 @@ begin
     perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
   end if;
   now_at := clock_timestamp();
-  -- Usually all of them are captured, and no states need to be read.
+  -- Usually all of them are captured, so no states need to be read.
   if pb.capture_each(search_ids, wallet_ids, answers, answer_bytes, step_ms, p_upstreams, now_at) = cardinality(search_ids)
   then
     return query

@@ -2,8 +2,8 @@
 -- that document: `npm run admin -- transfer`. Both are adjustments (accounting.sql), so each is booked once, and above the
 -- limit a second operator approves it in the source. No statement spans two databases.
 
--- Books one side of a transfer. NULL as the amount: the available balance. The document is proof that the transfer was approved
--- in the source, and is recorded as the approver: without it, the amount can need approval. Repeating a transfer returns the
+-- Books one side of a transfer. An amount of NULL means the available balance. The document proves that the transfer was approved
+-- in the source, and is recorded as the approver. Without it, the amount can need approval. Repeating a transfer returns the
 -- first result.
 create or replace function pb.operator_transfer(
   p_operator text, p_reason text, p_kind text, p_source text, p_reference text, p_target text, p_wallet uuid,

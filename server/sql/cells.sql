@@ -14,7 +14,7 @@ begin
   if cell is null then
     return (select a.label from pb.accounts a where a.id = owner);
   end if;
-  -- If two first keys of the account are created at once, both get the same label.
+  -- If two first keys of the account are created at the same time, both get the same label.
   select a.label into found_label from pb.accounts a where a.id = owner for no key update;
   if found_label is not null then
     return found_label;

@@ -1,19 +1,19 @@
 -- The list of changes. Every function that changes something for an operator or an owner calls one of the pb.record_*
 -- functions below in its transaction, so that neither exists without the other:
 --
---   pb.record_operator_act    an operator, also an attempt that changed nothing
+--   pb.record_operator_act    an operator, including an attempt that changed nothing
 --   pb.record_own_change      a management key or a person in the console, for the wallet of the transaction
 --   pb.record_person_change   a person, for an account
---   pb.record_system_change   a consequence, such as a webhook that is disabled because it fails
+--   pb.record_system_change   an automatic change, such as a webhook that is disabled because it fails
 --
 -- They write through pb.record_change, which no role but the owner can call.
 
--- What operators did and looked at.
+-- Actions and views of operators.
 create or replace view pb.audit_log as
   select c.number, c.id, c.at, c.operator, c.act, c.subject, c.account_id, c.wallet_id, c.reason, c.outcome, c.before, c.after
   from pb.changes c where c.operator is not null;
 
--- sha256(salt || before || ' ' || after). The salt prevents that erased values are found by trying them.
+-- sha256(salt || before || ' ' || after). The salt prevents erased values from being found by trial.
 create or replace function pb.values_digest(p_salt bytea, p_before jsonb, p_after jsonb) returns bytea
 language sql immutable set search_path = pg_catalog, pg_temp
 begin atomic
@@ -29,7 +29,7 @@ begin atomic
   select regexp_replace(p_values::text, '(pb_(live|test|mgmt)_|whsec_)[\w+/]{16,}', '\1...', 'g')::jsonb;
 end;
 
--- The members of p_values that p_others does not have with the same value. NULL if there is none.
+-- The members of p_values that p_others does not have with the same value. NULL if there are none.
 create or replace function pb.differing(p_values jsonb, p_others jsonb) returns jsonb
 language sql immutable set search_path = pg_catalog, pg_temp
 begin atomic
@@ -73,8 +73,8 @@ begin
 end
 $$;
 
--- p_actor is a key of the wallet or a session. A session can end between its authentication and the change, which then does not
--- take place: PB020.
+-- p_actor is a key of the wallet or a session. A session can end between its authentication and the change; the
+-- change then fails with PB020.
 create or replace function pb.record_own_change(
   p_actor uuid, p_act text, p_subject text, p_before jsonb default null, p_after jsonb default null
 ) returns void

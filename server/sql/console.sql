@@ -102,7 +102,7 @@ begin
 end
 $$;
 
--- Uses a sign-in token once, before it expires. Returns false for every other token without saying why.
+-- Uses a sign-in token once, before it expires. Returns false for every other token without the reason.
 create or replace function pb.redeem_sign_in(p_token bytea, new_session bytea, old_session bytea) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

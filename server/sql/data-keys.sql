@@ -1,5 +1,5 @@
--- Data keys. What depends on a wallet's callers is derived from a random key of the wallet, which is encrypted under
--- PENNYBLACK_SECRET: a rotation encrypts the keys again and changes nothing that was derived from them. A server never replaces
+-- Data keys. Values that depend on a wallet's callers are derived from a random key of the wallet, which is encrypted under
+-- PENNYBLACK_SECRET. A rotation encrypts the keys again and does not change the values derived from them. A server never replaces
 -- a key that it cannot open. docs/decisions/0030-data-keys.md gives the reasons.
 
 -- The wallet's encrypted data key. If it has none, p_new becomes its key; NULL creates none. Also returns NULL if the account was
@@ -34,7 +34,7 @@ begin
 end
 $$;
 
--- The ids of the secrets that a process must list. One index look-up per secret, however many keys there are.
+-- The ids of the secrets that a process must list. One index look-up per secret, regardless of the number of keys.
 create or replace function pb.secrets_in_use() returns setof text
 language sql stable security definer set search_path = pg_catalog, pg_temp
 begin atomic

@@ -16,7 +16,7 @@ begin atomic
   returning v.id, v.wallet_id, v.type, v.data, v.created_at, v.email_attempts;
 end;
 
--- Claims sign-in and invitation e-mails. Deletes those that no longer serve: expired or used links, and links requested
+-- Claims sign-in and invitation e-mails. Deletes those that are no longer needed: expired or used links, and links requested
 -- for an address that is neither known nor invited.
 create or replace function pb.claim_sign_in_emails(max_emails integer)
 returns table (

@@ -1,6 +1,6 @@
 -- Events for wallet owners: low balance, top-ups, keys, spent budgets. The transaction that causes an event writes it,
--- so neither exists without the other. Triggers write most of them; their conditions are false for nearly every search,
--- so that a paid search does not pay for them.
+-- so neither exists without the other. Triggers write most events. Their conditions are false for nearly every search,
+-- so they add no cost to a paid search.
 --
 --   pb.events --dispatch_events--> pb.webhook_deliveries --claim_deliveries--> worker --finish_delivery--> done
 --                  |                      ^                                         |
@@ -16,7 +16,7 @@ begin atomic
   returning id;
 end;
 
--- Emits an event that can repeat at once: at most one an hour, and at most one waiting for the hour to end.
+-- Emits an event that can recur: at most once an hour, with at most one waiting for the hour to end.
 create or replace function pb.emit_event_hourly(p_wallet uuid, p_subject uuid, p_type text, p_data jsonb) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

@@ -8,7 +8,7 @@ begin atomic
   where t.id = p_top_up and t.wallet_id = pb.own_wallet();
 end;
 
--- Stores the signed root of a closed hour and its tree, once. False if the hour has a root already.
+-- Stores the signed root of a closed hour and its tree, once. False if the hour already has a root.
 create or replace function pb.sign_hour(p_hour timestamptz, p_root bytea, p_signed text, p_levels bytea[])
 returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -1,20 +1,20 @@
 -- pb.hold decides whether a search may spend its price, and puts the price on hold. The check and the update are in one
 -- transaction under the wallet lock; otherwise two searches could spend the same cent.
 --
--- A batch is decided in order of arrival and must give the same results as its items would one by one: an item that is
--- refused, replayed or already held takes nothing from the next one. pb.hold_each reads the facts of all items and windows,
--- decides wallet by wallet with what the batch has taken so far in variables, and writes once. Windows and claims, of which a
--- wallet can have several, are counted in arrays indexed by a dense rank.
+-- A batch is decided in order of arrival and must give the same results as its items would one by one. An item that is
+-- refused, replayed or already held takes nothing from the next one. pb.hold_each reads the facts about all items and windows,
+-- decides wallet by wallet while variables track how much the batch has taken so far, and writes once. A wallet can have several
+-- windows and claims, so these are counted in arrays indexed by a dense rank.
 --
--- Money that a wallet owes is not available: owed_micros, for 'insufficient_balance'.
+-- Money that a wallet owes is not available. With 'insufficient_balance', owed_micros is that amount.
 --
 -- Order of refusals (part of the API contract): key, account, idempotency, wallet (402), budgets of the key, those per end user
 -- last, run (403). A search is accepted only if all its windows have room, and only then counts in any of them.
 --
--- A test search costs nothing, and spends the price as play money. A window has a mode, so play money is counted apart.
+-- A test search is free but spends the price as play money, which is counted separately because each window has a mode.
 --
--- A key with a limit per end user refuses a search without an end user, because a limit that can be avoided by leaving a header
--- out is none.
+-- A key with a limit per end user refuses a search without an end user. Otherwise a caller could avoid the limit by omitting the
+-- header.
 --
 -- `budgets` lists the windows of an item in the order above, each with the amount spent without this search.
 --
@@ -25,22 +25,22 @@
 --   2. The wallets of a batch whose searches are all new, have no run or limits, and are certain to be held (pb.hold_plain).
 --   3. All searches of the other wallets, decided one by one (pb.hold_each).
 --
--- A server generates search ids itself and knows which ones it sends again. Only then (sent_before) are existing
+-- Each server generates its search ids and sets sent_before when it resends a batch. Only then are existing
 -- searches looked up, because that query locks every partition. If an id that is declared new exists, the primary key
 -- of pb.searches rejects the whole batch.
 --
--- One locked wallet must not delay every wallet of the batch for long. So a server first sets lock_wait_ms, a lock
--- timeout shorter than the session's. If that expires, it sends the batch again with skip_locked: the items of wallets
--- that another transaction has locked are returned as 'busy' and change nothing, and the others are decided.
+-- One locked wallet must not delay every wallet of the batch for long. A server therefore first sets lock_wait_ms, a lock
+-- timeout shorter than the session's. If that expires, it resends the batch with skip_locked. Items of wallets that another
+-- transaction has locked then return 'busy' and change nothing, and the other items are decided.
 --
--- The planner settings fix one plan per function: index look-ups per item, planned once per connection. Otherwise a
--- plan made while a table was small is reused after it has grown, or every call is planned again, which costs more than
--- running it. Conditions of a key other than its id are outside of a subquery with OFFSET 0, because the planner may use them
+-- The planner settings fix one plan per function, with index look-ups per item, which is planned once per connection. Otherwise
+-- PostgreSQL would reuse a plan made while a table was small, or plan every call again, which costs more than running it.
+-- Conditions on a key other than its id are outside of a subquery with OFFSET 0, because the planner could otherwise use them
 -- to choose another index and scan all keys of a wallet.
 
--- The facts about each item, by wallet and in order of arrival, without items that have no wallet: they were skipped or are
--- held already. OFFSET 0 forces an index look-up per item. With statistics of an empty table, a plain join reads the whole
--- table for every item, and the plan stays after the table has grown.
+-- The facts about each item, by wallet and in order of arrival. Items without a wallet were skipped or are already held, and are
+-- omitted. OFFSET 0 forces an index look-up per item. With statistics from an empty table, a plain join would read the whole
+-- table for every item, and the plan would stay in use after the table has grown.
 create or replace function pb.read_hold_facts(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[],
   sent_before boolean, now_at timestamptz
@@ -91,9 +91,9 @@ begin
 end
 $$;
 
--- The windows that the items would spend from. Items with the same window share its number: spending[number] is its state, and
--- item_windows[item] are the numbers of an item, separated by commas, in the order in which windows refuse. A window that is
--- missing or has ended has no id. It ends only when its end has passed: a clock that is set back resets nothing.
+-- The windows that the items would spend from. Items with the same window share its number. spending[number] is its state, and
+-- item_windows[item] has the numbers of an item, separated by commas, in the order in which windows refuse. A window that is
+-- missing or has ended has no id. A window ends only once its end has passed, so setting the clock back resets nothing.
 create or replace function pb.read_windows(
   wallet_ids uuid[], key_ids uuid[], run_names text[], end_users text[], now_at timestamptz,
   out spending pb.spending[], out item_windows text[]
@@ -146,9 +146,10 @@ begin
 end
 $$;
 
--- The outcome of one item, without access to tables: why a new search is refused, how an existing one ended ('held' if it has
--- not), or NULL if its price is to be held. `i`: a row of pb.read_hold_facts. `claimed`: the fingerprint of the claim on its
--- Idempotency-Key. `numbers`: its windows. A window without a subject belongs to an end user that the search does not name.
+-- The outcome of one item, without access to tables: the reason to refuse a new search, the final state of an existing one
+-- ('held' if it is pending), or NULL if the price is to be held. `i`: a row of pb.read_hold_facts. `claimed`: the fingerprint of
+-- the claim on its Idempotency-Key. `numbers`: its windows. A window without a subject is a limit per end user for a search that
+-- names none.
 create or replace function pb.decide_hold(
   i record, claimed bytea, held bigint, spending pb.spending[], numbers integer[], run_max bigint,
   out outcome text, out owed_micros bigint, out limit_micros bigint, out spent_micros bigint, out resets_at timestamptz,
@@ -203,8 +204,8 @@ begin
 end
 $$;
 
--- Writes the accepted items, which are those with a mode. `held_windows`: the ids of the windows of each item,
--- separated by commas.
+-- Writes the accepted items, which are those with a mode. `held_windows`: the ids of each item's windows, separated by
+-- commas.
 create or replace function pb.write_holds(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], categories text[],
   end_users text[], held_modes pb.key_mode[], held_windows text[], spending pb.spending[],
@@ -253,7 +254,7 @@ begin
 end
 $$;
 
--- Decides each item on its own. The caller has locked the wallets and expired stale claims.
+-- Decides each item separately. The caller has locked the wallets and expired stale claims.
 create or replace function pb.hold_each(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[],
   run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamptz,
@@ -327,8 +328,8 @@ begin
 end
 $$;
 
--- One new live search without run or limits. Takes the money first, which locks the wallet, and returns it if the key may not
--- spend or the Idempotency-Key is claimed. Returns the balance, or NULL if the search is not held.
+-- Holds one new live search without run or limits. Takes the money first, which locks the wallet, and returns it if the key may
+-- not spend or the Idempotency-Key is claimed. Returns the balance, or NULL if the search is not held.
 create or replace function pb.hold_one(
   p_search uuid, p_wallet uuid, p_key uuid, p_hmac bytea, p_fingerprint bytea, p_category text,
   p_end_user text, skip_locked boolean
@@ -372,9 +373,9 @@ begin
 end
 $$;
 
--- Holds the searches of wallets that need no decision: all their searches in the batch are new and have no run, limits or claimed
--- Idempotency-Key, and the money suffices for all of them. Returns the mode of each search, NULL for those that are not held, or
--- instead of an array if none is. The caller has locked the wallets.
+-- Holds the searches of wallets that need no decision, because all their searches in the batch are new and have no run, limits or
+-- claimed Idempotency-Key, and the money covers all of them. Returns the mode of each search, with NULL for those that are not
+-- held, or NULL if no search is held. The caller has locked the wallets.
 create or replace function pb.hold_plain(
   search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[],
   categories text[], now_at timestamptz, end_users text[]

@@ -2,13 +2,13 @@
 -- transaction can add an entry to it any more. Nothing here is on the path of a search.
 --
 --   open -> announced   15 minutes after the end of the hour. From now on new entries get a time after the hour, even
---                       if the clock is set back. Captures take the time as it is: a capture needs a pending hold, and
---                       the sweep watermark shows that there is none.
+--                       if the clock is set back. Captures use the unadjusted time: a capture needs a pending hold, and
+--                       the sweep watermark shows that none exists.
 --        -> marked      Transactions that may not have read the announcement have an id before closing_xid.
---        -> closed      They have ended, also those whose commit hung, and the watermarks of the sweeper and of usage
+--        -> closed      They have ended, including those whose commit hung, and the watermarks of the sweeper and of usage
 --                       have passed the hour. Its rows are final.
 --
--- Each step is a transaction of its own. An entry with a time in a closed hour that appears later is not included;
+-- Each step is a separate transaction. An entry with a time in a closed hour that appears later is not included;
 -- reconciliation reports it.
 
 -- The time of a new ledger entry other than a capture. Call it after locking the wallet: the lock assigns the
@@ -139,7 +139,7 @@ begin atomic
 end;
 
 -- Closes the next hours that have no rows, and returns the first hour that is not closed. If the next row is months away,
--- the hours up to a day before it are closed at once; others are checked one by one, at most 100 per call.
+-- the hours up to a day before it are closed in one step; others are checked one by one, at most 100 per call.
 create or replace function pb.close_empty_hours(p_hour timestamptz, p_closing timestamptz) returns timestamptz
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare
@@ -198,7 +198,7 @@ create or replace function pb.prepare_hour(
 )
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  -- Only the owner may pass a later time: entries would be stamped after it.
+  -- Only the owner may pass a later time, because entries would get times after it.
   at timestamptz := case when session_user = current_user then p_now else least(p_now, clock_timestamp()) end;
   due timestamptz := date_trunc('hour', at - interval '15 minutes', 'utc');
   closing timestamptz;

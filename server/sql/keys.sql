@@ -64,8 +64,8 @@ $$;
 
 -- Why this actor (a key or a session) may not manage the keys of the transaction's wallet, or NULL if it may. The
 -- caller has locked the wallet. The session and the membership stay locked until the caller commits, so that a person
--- who signs out or is removed creates no key afterwards. A session or membership that is just being deleted counts as
--- deleted (SKIP LOCKED), because nothing may wait here for anything but the wallet.
+-- who signs out or is removed creates no key afterwards. A session or membership that is being deleted counts as
+-- deleted (SKIP LOCKED), because nothing may wait here for any lock but the wallet's.
 create or replace function pb.check_manager(p_actor uuid, creates_key boolean default false) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -103,7 +103,8 @@ end
 $$;
 
 -- Whether the actor may grant these scopes. A key may grant the scopes it has, `keys:write` includes `keys:read`, and every
--- management key may grant `search`. A person may grant everything that a management key can have; pb.check_manager has checked the session.
+-- management key may grant `search`. A person may grant everything that a management key can have; pb.check_manager has checked
+-- the session.
 create or replace function pb.can_grant_scopes(p_actor uuid, p_scopes text[]) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp
 begin atomic
@@ -118,7 +119,7 @@ begin atomic
 end;
 
 -- The first of p_fields in which a management key with these values would have fewer restrictions than the acting key, or
--- NULL. Keys of other modes may have fewer: a key that works in one network provisions keys for servers in others. A session has
+-- NULL. Keys of other modes may have fewer, because a key in one network can create keys for servers in others. A session has
 -- no restrictions.
 create or replace function pb.find_wider_field(
   p_actor uuid, p_mode pb.key_mode, p_fields text[], p_networks cidr[], p_expires_at timestamptz
@@ -238,7 +239,7 @@ begin
     return 'not_found';
   elsif k.revoked_at is not null then
     return 'key_not_active';
-  -- A rotated key must end when promised: it may have leaked.
+  -- A rotated key must end as promised, because it may have leaked.
   elsif p_changes ? 'expires_at' and exists (select from pb.keys n where n.rotated_from = p_key) then
     return 'key_not_active';
   elsif k.mode = 'mgmt' and 'object' in (jsonb_typeof(p_changes -> 'budget'), jsonb_typeof(p_changes -> 'end_user_limit'))

@@ -1,4 +1,4 @@
--- Money enters a wallet once per payment, however many webhooks, polls and retries report it, and a search is refunded
+-- Money enters a wallet once per payment, no matter how many webhooks, polls and retries report it, and a search is refunded
 -- at most once. The gate tables pb.payments and pb.refunds ensure that, in the transaction that moves the money.
 
 -- Credits payments, which first pay what the wallet owes. 'repeated': already credited, nothing moves. 'conflicting': the

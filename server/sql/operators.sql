@@ -181,7 +181,7 @@ begin
     where r.kind = 'worker' and r.started_at > clock_timestamp() - interval '10 minutes'
       and r.seen_at < clock_timestamp() - interval '30 seconds'
   );
-  -- If no worker runs, all tasks are late for that reason. A task that a newer release does not have is not reported.
+  -- If no worker is running, all tasks are late. A task that a newer release no longer has is not reported.
   late_tasks := (
     select coalesce(array_agg(t.task order by t.task), '{}') from pb.worker_tasks t
     where t.reported_at > clock_timestamp() - interval '5 minutes'

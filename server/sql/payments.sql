@@ -111,7 +111,7 @@ begin
     result := 'conflicting';
     perform pb.open_payment_notice(fault, p_payment, v_wallet, p_amount);
   else
-    -- Also after 'failed' or 'expired': such a report may have been premature or late.
+    -- Even after 'failed' or 'expired', because that report may have been premature or late.
     update pb.top_ups t
     set status = case when t.payment_id is null then 'succeeded' else t.status end,
         settled_at = case when t.payment_id is null then clock_timestamp() else t.settled_at end,
@@ -129,7 +129,7 @@ begin
 end
 $$;
 
--- Ends a top-up without a payment, if it is of the given kind (NULL: any). A payment that is booked later still wins.
+-- Ends a top-up without a payment, if it is of the given kind (NULL: any). A payment that is booked later takes precedence.
 create or replace function pb.end_top_up(
   p_event text, p_type text, p_top_up uuid, p_status text, p_failure text, p_kind text
 ) returns text
@@ -165,7 +165,7 @@ end
 $$;
 
 -- Expires up to p_limit top-ups without a checkout at the processor that were opened over 25 hours ago. Returns how many. A
--- checkout expires when the processor reports it: a payment in progress can take days.
+-- checkout expires only when the processor reports it, because a payment in progress can take days.
 create or replace function pb.expire_top_ups(p_limit integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -219,9 +219,9 @@ begin
 end
 $$;
 
--- Opens a top-up for each automatic top-up that is due: balance without what is owed below the threshold, a saved card, below its caps,
--- nothing in progress. The row of the automatic top-up is the lock. Balances are read without a lock, so that no search
--- waits; a stale balance only delays the top-up.
+-- Opens a top-up for each automatic top-up that is due: the balance minus the debt is below the threshold, a card is saved, the
+-- caps are not reached, and nothing is in progress. The row of the automatic top-up is the lock. Balances are read without a
+-- lock, so that no search waits; a stale balance only delays the top-up.
 create or replace function pb.begin_auto_top_ups(new_ids uuid[])
 returns table (id uuid, wallet_id uuid, amount_micros bigint, customer_id text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -234,7 +234,7 @@ begin
     select a.wallet_id
     from pb.auto_top_ups a join pb.wallets w on w.id = a.wallet_id
     where a.off_at is null and a.next_attempt_at <= clock_timestamp() and w.suspended_at is null
-      -- After a refund or dispute nothing is charged until the owner sets the automatic top-up again.
+      -- After a refund or dispute, nothing is charged until the owner sets the automatic top-up again.
       and not exists (select from pb.reversals r where r.wallet_id = a.wallet_id and r.created_at > a.set_at)
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
     order by a.wallet_id

@@ -1,8 +1,8 @@
--- Ends of a hold without a charge: pending -> released | expired. A final state never changes.
+-- Ends holds without a charge: pending -> released | expired. A final state never changes.
 
--- Ends pending searches without a charge and returns what they held: to the wallet, which first pays what it owes, and to the
--- windows they were counted in. A window that was replaced since has another id and does not change. A test search returns play
--- money to its windows.
+-- Ends pending searches without a charge. Returns their money to the wallet, which first pays its debt, and to the windows they
+-- were counted in. A window that has been replaced has another id and does not change. A test search returns play money to its
+-- windows.
 -- It also deletes the idempotency claim, so that a retry can run. Every search that ends here gets an outcome, which the
 -- index searches_unpaid needs. The caller has locked the wallets; a search of another wallet is skipped. Returns the number
 -- of searches that ended.
@@ -60,8 +60,8 @@ begin
 end
 $$;
 
--- Releases the holds of searches that failed, and records why and how long they took (`step_ms` and `p_upstreams`: see pb.capture). skip_locked and
--- lock_wait_ms: see pb.hold. The state of a skipped search is 'busy'.
+-- Releases the holds of searches that failed, and records the reason and the duration (`step_ms` and `p_upstreams`: see
+-- pb.capture). skip_locked and lock_wait_ms: see pb.hold. The state of a skipped search is 'busy'.
 create or replace function pb.release(
   search_ids uuid[], wallet_ids uuid[], outcomes text[] default null, skip_locked boolean default false,
   lock_wait_ms integer default null, expected_timeline text default null, step_ms smallint[] default null,

@@ -1,5 +1,5 @@
 -- The processor can take a payment back, by a refund or a dispute, after the owner has spent it. A balance is never
--- negative: the available money is taken, and the wallet owes the rest, which the next available money pays. A dispute
+-- negative, so only the available money is taken. The wallet owes the rest, which the next available money pays. A dispute
 -- suspends the wallet; when it is won, the money comes back and the suspension is lifted.
 --
 --   wallet     -> cash         reversal        the available part
@@ -75,7 +75,7 @@ begin
 end
 $$;
 
--- What was written off for a wallet and has not come back.
+-- The amount written off for a wallet that has not been recovered.
 create or replace function pb.written_off(p_wallet uuid) returns bigint
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,5 +1,5 @@
--- Privileges of the roles that servers connect as, and that the admin command switches to. All privileges on functions are revoked and granted again, in one
--- transaction, so that this file is the complete list.
+-- Privileges of the roles that servers connect as, and that the admin command switches to. All privileges on functions are
+-- revoked and granted again, in one transaction, so that this file is the complete list.
 --
 --   pennyblack_ledger     paid searches: calls functions, reads no table
 --   pennyblack_tenant     one wallet: reads the rows of the transaction's wallet, changes them through functions

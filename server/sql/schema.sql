@@ -223,7 +223,7 @@ begin
     select a.wallet_id
     from pb.auto_top_ups a join pb.wallets w on w.id = a.wallet_id
     where a.off_at is null and a.next_attempt_at <= clock_timestamp() and w.suspended_at is null
-      -- After a refund or dispute nothing is charged until the owner sets the automatic top-up again.
+      -- After a refund or dispute, nothing is charged until the owner sets the automatic top-up again.
       and not exists (select from pb.reversals r where r.wallet_id = a.wallet_id and r.created_at > a.set_at)
       and w.credited_micros - w.debited_micros - w.held_micros - w.owed_micros < a.threshold_micros
     order by a.wallet_id
@@ -397,7 +397,7 @@ declare
 begin
   select * into strict a from pb.adjustments r where r.id = p_adjustment;
   select * into strict w from pb.wallets r where r.id = a.wallet_id;
-  -- Again, because the processor can report between the request and the approval.
+  -- Checked again, because the processor can report between the request and the approval.
   fault := pb.adjustment_fault(a.kind, a.reference, a.wallet_id, a.amount_micros);
   if fault is null and a.kind in ('invoice', 'promotion', 'payment') then
     perform pb.book_credit(a);
@@ -527,7 +527,7 @@ begin
     result := 'conflicting';
     perform pb.open_payment_notice(fault, p_payment, v_wallet, p_amount);
   else
-    -- Also after 'failed' or 'expired': such a report may have been premature or late.
+    -- Even after 'failed' or 'expired', because that report may have been premature or late.
     update pb.top_ups t
     set status = case when t.payment_id is null then 'succeeded' else t.status end,
         settled_at = case when t.payment_id is null then clock_timestamp() else t.settled_at end,
@@ -639,7 +639,7 @@ begin
     perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
   end if;
   now_at := clock_timestamp();
-  -- Usually all of them are captured, and no states need to be read.
+  -- Usually all of them are captured, so no states need to be read.
   if pb.capture_each(search_ids, wallet_ids, answers, answer_bytes, step_ms, p_upstreams, now_at) = cardinality(search_ids)
   then
     return query
@@ -795,7 +795,7 @@ begin
     return 'not_found';
   elsif k.revoked_at is not null then
     return 'key_not_active';
-  -- A rotated key must end when promised: it may have leaked.
+  -- A rotated key must end as promised, because it may have leaked.
   elsif p_changes ? 'expires_at' and exists (select from pb.keys n where n.rotated_from = p_key) then
     return 'key_not_active';
   elsif k.mode = 'mgmt' and 'object' in (jsonb_typeof(p_changes -> 'budget'), jsonb_typeof(p_changes -> 'end_user_limit'))
@@ -996,7 +996,7 @@ begin
   now_at := clock_timestamp();
   return query
   with recursive waiting as (
-    -- Loose index scan: one row per endpoint, however many deliveries it has.
+    -- Loose index scan: one row per endpoint, regardless of its number of deliveries.
     (select d.endpoint_id from pb.webhook_deliveries d where d.state = 'pending' order by d.endpoint_id limit 1)
     union all
     select (
@@ -1705,7 +1705,7 @@ begin
     return query select 'not_found', 0::bigint;
     return;
   end if;
-  -- A count of end users that is in progress would add rows after they were deleted.
+  -- A count of end users in progress would add rows after they were deleted.
   perform from pb.usage_watermark for share;
   own_wallets := array(select w.id from pb.wallets w where w.account_id = p_account);
   perform pb.lock_wallets(own_wallets);
@@ -1720,7 +1720,7 @@ begin
   delete from pb.webhook_endpoints e where e.wallet_id = any (own_wallets);
   delete from pb.auto_top_ups t where t.wallet_id = any (own_wallets);
   delete from pb.payment_customers c where c.wallet_id = any (own_wallets);
-  -- Without the data key, the hashes of end users that searches keep cannot be computed again.
+  -- Without the data key, the hashes of end users that remain in searches cannot be computed again.
   delete from pb.data_keys d where d.wallet_id = any (own_wallets);
   delete from pb.idempotency c where c.wallet_id = any (own_wallets);
   delete from pb.end_user_settings e where e.wallet_id = any (own_wallets);
@@ -1796,7 +1796,7 @@ declare
   deleted integer;
   ended_before timestamptz := clock_timestamp() - interval '1 hour';
 begin
-  -- In two parts, each of which reads only its index: together they would read every window.
+  -- In two parts, each of which reads only its index. One statement would read every window.
   with ended as materialized (
     select w.id from pb.budget_windows w where w.resets_at <= ended_before
     order by w.resets_at limit p_limit for update skip locked
@@ -3185,7 +3185,7 @@ begin
   if cell is null then
     return (select a.label from pb.accounts a where a.id = owner);
   end if;
-  -- If two first keys of the account are created at once, both get the same label.
+  -- If two first keys of the account are created at the same time, both get the same label.
   select a.label into found_label from pb.accounts a where a.id = owner for no key update;
   if found_label is not null then
     return found_label;
@@ -3621,7 +3621,7 @@ begin
     where r.kind = 'worker' and r.started_at > clock_timestamp() - interval '10 minutes'
       and r.seen_at < clock_timestamp() - interval '30 seconds'
   );
-  -- If no worker runs, all tasks are late for that reason. A task that a newer release does not have is not reported.
+  -- If no worker is running, all tasks are late. A task that a newer release no longer has is not reported.
   late_tasks := (
     select coalesce(array_agg(t.task order by t.task), '{}') from pb.worker_tasks t
     where t.reported_at > clock_timestamp() - interval '5 minutes'
@@ -4037,7 +4037,7 @@ CREATE FUNCTION pb.prepare_hour(p_now timestamp with time zone DEFAULT clock_tim
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  -- Only the owner may pass a later time: entries would be stamped after it.
+  -- Only the owner may pass a later time, because entries would get times after it.
   at timestamptz := case when session_user = current_user then p_now else least(p_now, clock_timestamp()) end;
   due timestamptz := date_trunc('hour', at - interval '15 minutes', 'utc');
   closing timestamptz;
@@ -5296,7 +5296,7 @@ begin
       case
         when i.wallet_id is null then 'busy'
         when s.state is null then 'unknown'
-        -- Overdue: it cannot be captured any more, although the sweeper has not run yet.
+        -- Overdue. It can no longer be captured, although the sweeper has not run yet.
         when s.state = 'pending' and s.expires_at <= now_at then 'expired'
         else s.state::text
       end,
@@ -5644,7 +5644,7 @@ declare
   now_at timestamptz := clock_timestamp();
   since timestamptz := case
     when is_thorough then now_at - interval '2 days' else (select settled_before from pb.sweep_watermark) end;
-  -- An id is at most a day older than its hold: pb.hold refuses others.
+  -- An id is at most a day older than its hold, because pb.hold refuses others.
   first_id uuid := pb.uuid_floor(since - interval '1 day');
   overdue_ids uuid[];
   overdue_wallets uuid[];

@@ -1,7 +1,7 @@
 -- The sweeper expires holds that were neither captured nor released.
 
 -- Expires up to max_holds holds that are overdue by the database's clock, oldest first, and returns how many there were
--- and how much money they held. It reads from a watermark on: the oldest pending hold, or two minutes ago, which gives
+-- and how much money they held. It starts at a watermark, the oldest pending hold or two minutes ago, which gives
 -- a commit a minute longer than a hold lasts to become visible. A hold that appears behind the watermark, after a
 -- commit that hung or a clock that was set back, is found by the thorough pass over two days.
 --
@@ -20,7 +20,7 @@ declare
   now_at timestamptz := clock_timestamp();
   since timestamptz := case
     when is_thorough then now_at - interval '2 days' else (select settled_before from pb.sweep_watermark) end;
-  -- An id is at most a day older than its hold: pb.hold refuses others.
+  -- An id is at most a day older than its hold, because pb.hold refuses others.
   first_id uuid := pb.uuid_floor(since - interval '1 day');
   overdue_ids uuid[];
   overdue_wallets uuid[];

@@ -1,4 +1,4 @@
--- The fence against a database that lacks something acknowledged. server/src/db/fence.ts has the other half and explains what
+-- The fence against a database that lacks an acknowledged transaction. server/src/db/fence.ts has the other half and explains what
 -- a timeline is. The check is part of the statements that move money, because a pooler can move an open connection to another
 -- server.
 

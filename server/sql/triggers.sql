@@ -1,5 +1,5 @@
 -- Triggers. Each block (separated by blank lines) is applied only when its text changes, because replacing a trigger
--- locks its table. The conditions on pb.wallets and pb.budget_windows are evaluated for every search: keep them short,
+-- locks its table. The conditions on pb.wallets and pb.budget_windows are evaluated for every search. Keep them short,
 -- because PostgreSQL parses them for every statement. The literal 10000 in them is pb.price_micros(); a test compares
 -- them.
 
@@ -28,7 +28,7 @@ create or replace trigger touch_key
   on pb.keys
   for each row execute function pb.touch_key();
 
--- A budget is spent when it cannot pay for one more search, as in pb.hold.
+-- A budget is spent when it does not cover one more search, as in pb.hold.
 create or replace trigger emit_budget_event after update on pb.budget_windows
   for each row when (
     new.budget_id is not null and new.spent_micros + 10000 > new.limit_micros
@@ -70,7 +70,7 @@ create or replace trigger adjustments_in_open_hour before insert or update of de
 create or replace trigger changes_no_truncate before truncate on pb.changes
   for each statement execute function pb.forbid_change();
 
--- Ledger tables are append-only, also for the owner. Retention drops partitions, which fires no trigger. A row trigger
+-- Ledger tables are append-only, even for the owner. Retention drops partitions, which fires no trigger. A row trigger
 -- applies to the partitions too; pb.make_partitions creates their TRUNCATE triggers.
 create or replace trigger transfers_append_only before update or delete on pb.transfers
   for each row execute function pb.forbid_change();

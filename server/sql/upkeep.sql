@@ -1,5 +1,5 @@
--- Upkeep by the worker, which cannot write to any table itself. Each function deletes only rows that are no longer
--- needed and returns how many it deleted. Rows locked by a search are skipped: they are in use, and never waiting for a
+-- Upkeep by the worker, which cannot write to any table itself. Each function deletes only rows that are no longer needed and
+-- returns how many it deleted. Rows locked by a search are skipped, because they are in use and because never waiting for a
 -- lock rules out deadlocks.
 
 -- Deletes stored answers and Idempotency-Key claims older than a day.
@@ -28,7 +28,7 @@ declare
   deleted integer;
   ended_before timestamptz := clock_timestamp() - interval '1 hour';
 begin
-  -- In two parts, each of which reads only its index: together they would read every window.
+  -- In two parts, each of which reads only its index. One statement would read every window.
   with ended as materialized (
     select w.id from pb.budget_windows w where w.resets_at <= ended_before
     order by w.resets_at limit p_limit for update skip locked
@@ -124,7 +124,7 @@ end
 $$;
 
 -- Deletes up to 1,000 test searches of a wallet with an id below p_before. They moved no money. last_id is the lowest id
--- read, or NULL at the end: starting over would read the index entries of the rows deleted so far, which stay until a
+-- read, or NULL at the end. Starting over would read the index entries of the rows deleted so far, which stay until a
 -- vacuum. A partition that is not prunable is NULL, which format() rejects.
 create or replace function pb.delete_test_searches(
   p_partition text, p_wallet uuid, p_before uuid, out deleted integer, out last_id uuid

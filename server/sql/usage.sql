@@ -26,8 +26,8 @@ begin
 end
 $$;
 
--- Counts the searches held in a range of time by end user and day. Searches without an end user are not counted, nor those of
--- accounts that were deleted since: the deletion has deleted their counts.
+-- Counts the searches held in a range of time by end user and day. Searches without an end user are not counted, nor are those of
+-- accounts deleted since, whose counts were deleted with the account.
 create or replace function pb.count_end_users(since timestamptz, until timestamptz)
 returns table (
   wallet_id uuid, day date, mode pb.key_mode, end_user text, searches bigint, charged_micros bigint
@@ -53,7 +53,7 @@ begin
 end
 $$;
 
--- Deletes the counts that no page shows any more, after the reports of killed servers were used.
+-- Deletes counts that no page shows any longer, after the reports of killed servers were used.
 create or replace function pb.delete_old_counts() returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -313,7 +313,7 @@ begin
 end
 $$;
 
--- Marks the hours in which a server was killed, which may have lost its last counts. A process that runs reports every few
+-- Marks the hours in which a server was killed, which may have lost its last counts. A running process reports every few
 -- seconds.
 create or replace function pb.mark_killed_servers() returns void
 language sql set search_path = pg_catalog, pg_temp

@@ -31,7 +31,7 @@ end
 $$;
 
 -- Locks the wallets of a batch without waiting. Returns their ids, with NULL in place of each wallet that another transaction has
--- locked: its items match no row and change nothing.
+-- locked. The items of such a wallet match no row and change nothing.
 create or replace function pb.skip_locked_wallets(wallet_ids uuid[]) returns uuid[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

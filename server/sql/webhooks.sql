@@ -32,7 +32,7 @@ begin
 end
 $$;
 
--- Ends the deliveries that wait for an endpoint. A delivery in progress ends on its own.
+-- Ends the deliveries waiting for an endpoint. A delivery in progress ends by itself.
 create or replace function pb.disable_webhook(p_id uuid, reason text) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -93,7 +93,7 @@ begin
 end
 $$;
 
--- Returns until when the previous secret also signs, or NULL if there is no such endpoint.
+-- Returns the time until which the previous secret also signs, or NULL if there is no such endpoint.
 create or replace function pb.rotate_webhook_secret(p_actor uuid, p_id uuid, new_secret bytea) returns timestamptz
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -222,7 +222,7 @@ begin
   now_at := clock_timestamp();
   return query
   with recursive waiting as (
-    -- Loose index scan: one row per endpoint, however many deliveries it has.
+    -- Loose index scan: one row per endpoint, regardless of its number of deliveries.
     (select d.endpoint_id from pb.webhook_deliveries d where d.state = 'pending' order by d.endpoint_id limit 1)
     union all
     select (
