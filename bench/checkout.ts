@@ -8,7 +8,7 @@ import { checkCharges } from "./check-charges.ts";
 import { seedWallets } from "./seed-wallets.ts";
 import { connectAsOwner } from "./start-postgres.ts";
 
-// The ledger of a checkout, with a database and a schema of its own. `--before` imports this file from the other checkout, so
+// The ledger of a checkout, with its own database and schema. `--before` imports this file from the other checkout, so
 // `openCheckout` and `Checkout` must keep working across the commits that are compared.
 
 /** Kinds of searches. A plain one has only a key. */
@@ -20,7 +20,7 @@ export type NewSearch = Omit<HoldRequest, "searchId"> & { answer?: Buffer | unde
 export type Search = NewSearch & { searchId: string };
 
 export interface Checkout {
-  /** A search of the wallet with this number. Each variant has wallets of its own. */
+  /** A search of the wallet with this number. Each variant has its own wallets. */
   newSearch(variant: Variant, wallet: number): NewSearch;
   /** One statement each, on one connection. */
   hold(searches: readonly Search[]): Promise<void>;

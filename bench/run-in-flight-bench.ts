@@ -169,7 +169,7 @@ class ClosedLoop {
     if (status === 200) this.paid += 1;
     else this.failed += 1;
     this.#latenciesMs.push(performance.now() - startMs);
-    // A rejected search must not be repeated at once, or the rejections would use up the CPU.
+    // A rejected search must not be repeated immediately, or the rejections would use up the CPU.
     if (status !== 200) await wait(500);
   }
 }

@@ -124,7 +124,7 @@ test("20 identical searches with repeat, from two clients on two servers, have o
   await upstream.behave("slow_headers", { everyMs: 300 });
   upstream.requests.length = 0;
   const clients = [first, second].map(({ url }) => new Pennyblack({ apiKey: wallet.live, baseUrl: url }));
-  // In one window, also if the hour changes during the test.
+  // In one window, even if the hour changes during the test.
   mock.method(Date, "now", () => Date.UTC(2026, 0, 1, 12, 30));
   const answers = await Promise.all(
     Array.from({ length: 10 }).flatMap(() =>

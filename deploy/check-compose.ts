@@ -24,7 +24,7 @@ export interface ServicePrivileges {
   security_opt?: string[];
 }
 
-/** Capabilities of images whose entry point starts as root and changes to a user of its own. */
+/** Capabilities of images whose entry point starts as root and changes to its own user. */
 const neededCapabilities: Record<string, string[]> = {
   postgres: ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"],
   valkey: ["SETGID", "SETUID"],

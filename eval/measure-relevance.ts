@@ -11,7 +11,7 @@ export interface RelevanceRow {
 /** All queries are about software. The other categories show what a wrong category costs. */
 const categories = ["programming", "research", "business", "gov"];
 
-/** Every system except the oracle, with the lens of each category in a row of its own. */
+/** Every system except the oracle, with a separate row for the lens of each category. */
 export function measureRelevance(queries: readonly RelevanceQuery[]): RelevanceRow[] {
   const systems = createSystems(readLensFiles()).filter(({ name }) => name !== "oracle");
   return systems.flatMap(({ name, system }) => {

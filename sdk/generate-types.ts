@@ -15,7 +15,7 @@ const nodes = await openapiTS(
 );
 const text = [
   "// Generated from openapi.json by `npm run generate`.\n",
-  // The generator nests all schemas in one interface. As types of their own they have readable names in editors.
+  // The generator nests all schemas in one interface. As separate types they have readable names in editors.
   ...findSchemas(nodes).map((schema) => astToString(toTypeAlias(schema))),
 ]
   .join("\n")

@@ -42,7 +42,7 @@ test("a file that cannot be parsed fails", async (context) => {
   await assert.rejects(check(context, tree), /broken\.ts/);
 });
 
-test("two modules that import each other fail, also with types only or in different files", async (context) => {
+test("two modules that import each other fail, even with types only or in different files", async (context) => {
   const tree = {
     "server/src/keys/keys.ts": type("../wallet/wallet.ts"),
     "server/src/wallet/wallet.ts": empty,

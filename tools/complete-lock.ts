@@ -19,7 +19,7 @@ interface Entry {
 const systems = "aix android darwin freebsd linux netbsd openbsd openharmony sunos wasi win32".split(" ");
 const architectures = ["arm", "arm64", "ia32", "loong64", "mips64el", "ppc64", "riscv64", "s390x", "wasm32", "x64"];
 
-/** Optional dependencies of packages in the lock file that have no entry of their own. */
+/** Optional dependencies of packages in the lock file that have no entry. */
 export function missingFromLock(lockText: string): { name: string; version: string; dev: boolean }[] {
   const packages = packagesOf(JSON.parse(lockText) as { packages?: Record<string, Entry> });
   return Object.entries(packages).flatMap(([path, entry]) =>

@@ -76,7 +76,7 @@ test("the model receives results, marked as untrusted, and the remaining budget"
   assert.match(JSON.stringify(description?.tools), /costs 0\.01 USD; this conversation can spend 0\.02 USD/);
 });
 
-test("a spent budget is an error with a next step, also for a new tool of the same conversation", async () => {
+test("a spent budget is an error with a next step, even for a new tool of the same conversation", async () => {
   const options = { max: "0.01", conversationId: "chat-1" };
   const { received } = await converse(options, [{ query: "first" }, { query: "second" }]);
   const again = await converse(options, [{ query: "third" }]);

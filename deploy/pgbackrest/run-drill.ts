@@ -62,7 +62,7 @@ export async function runDrill(options: DrillOptions, callbacks: DrillCallbacks)
   const drill = createDrill({ ...options, folder }, callbacks);
   mkdirSync(folder, { mode: 0o700 });
   try {
-    // PostgreSQL and pgBackRest run under this account, also if root starts the drill.
+    // PostgreSQL and pgBackRest run under this account, even if root starts the drill.
     if (drill.account) chownSync(folder, drill.account.uid, drill.account.gid);
     return await runSteps(drill);
   } finally {

@@ -27,7 +27,7 @@ test("names the site of a page that was moved below other sites", () => {
   ]);
 });
 
-test("each guard has a sentence with the right number, also without the other results", () => {
+test("each guard has a sentence with the right number, even without the other results", () => {
   const guards = [
     "exact-name",
     "navigational",

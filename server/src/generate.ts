@@ -34,7 +34,7 @@ const files = new Map<string, string>([
   ["docs/examples.md", renderExamples(examples())],
   ["docs/api-keys.md", insertGenerated(readOrEmpty("docs/api-keys.md"), "server/src/keys/scopes.ts", renderScopes())],
   ["server/sql/VERSION", schemaVersion()],
-  // A chart can contain only files of its own folder.
+  // A chart can contain only files from its own folder.
   ["deploy/helm/pennyblack/files/rules.yml", alertRules()],
 ]);
 const reference = renderReference(resolveReferences(JSON.parse(description) as OpenapiDocument), readExamples());

@@ -19,7 +19,7 @@ export const abuseFaults: PlantedFault[] = [
   },
   {
     id: "variants-fill-mailbox",
-    description: "every variant of an address gets links of its own",
+    description: "every variant of an address gets its own links",
     file: "server/src/console/sign-in-limits.ts",
     find: "return isExceeded(countMailboxLink(mailbox));",
     replace: "return isExceeded(countMailboxLink(digest(email)));",

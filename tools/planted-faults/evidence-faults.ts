@@ -49,7 +49,7 @@ export const evidenceFaults: PlantedFault[] = [
     find: "return computed === digest ? computed : changed;",
     replace: 'return digest ?? "-";',
     tests: [records],
-    caughtBy: "a change of the values before and after is reported, also if their digest is changed with them",
+    caughtBy: "a change of the values before and after is reported, even if their digest is changed with them",
   },
   {
     id: "records-not-in-root",
@@ -89,7 +89,7 @@ export const evidenceFaults: PlantedFault[] = [
   },
   {
     id: "comparison-without-watermark",
-    description: "the comparison of payments looks back three days, also after a longer outage of the worker",
+    description: "the comparison of payments looks back three days, even after a longer outage of the worker",
     file: comparison,
     find: "Math.min(now.getTime(), comparedUntil.getTime())",
     replace: "Math.max(now.getTime(), comparedUntil.getTime())",
@@ -166,7 +166,7 @@ export const evidenceFaults: PlantedFault[] = [
     find: "(retained_since + interval '25 hours') at time zone 'utc'",
     replace: "(date '1970-01-01' + interval '25 hours') at time zone 'utc'",
     tests: ["test/processes/verify.test"],
-    caughtBy: "admin verify checks archived hours by their digests, also if hours began after days were archived",
+    caughtBy: "admin verify checks archived hours by their digests, even if hours began after days were archived",
   },
   {
     id: "any-statement-entries-accepted",

@@ -14,7 +14,7 @@ export const hourFaults: PlantedFault[] = [
     replace: "then",
     tests: [closing],
     caughtBy:
-      "an hour is closed after transactions that began before its announcement, however long their commit hangs",
+      "an hour is closed after transactions that began before its announcement, no matter how long their commit hangs",
   },
   {
     id: "hour-closed-during-overlapping-transaction",
@@ -33,7 +33,7 @@ export const hourFaults: PlantedFault[] = [
     replace: "greatest(clock_timestamp(), w.closed_before)",
     tests: [closing],
     caughtBy:
-      "an hour is closed after transactions that began before its announcement, however long their commit hangs",
+      "an hour is closed after transactions that began before its announcement, no matter how long their commit hangs",
   },
   {
     id: "clock-set-back-into-closed-hour",
@@ -101,12 +101,12 @@ export const hourFaults: PlantedFault[] = [
   },
   {
     id: "two-hourly-passes",
-    description: "two hourly passes run at once",
+    description: "two hourly passes run at the same time",
     file: "server/src/wallet/upkeep/reconcile-hours.ts",
     find: "if (!rows[0]?.is_free) return undefined;",
     replace: "if (!rows[0]) return undefined;",
     tests: [hourly],
-    caughtBy: "a run returns at once while another is active",
+    caughtBy: "a run returns immediately while another is active",
   },
   {
     id: "late-entry-not-counted",
@@ -124,7 +124,7 @@ export const hourFaults: PlantedFault[] = [
     find: "if parent = 'transfers' then",
     replace: "if false then",
     tests: [appendOnly],
-    caughtBy: "ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, also by their owner",
+    caughtBy: "ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, even from their owner",
   },
   {
     id: "reversal-moves-backwards",
@@ -151,7 +151,7 @@ export const hourFaults: PlantedFault[] = [
     find: "before update or delete on pb.ledger_days",
     replace: "before delete on pb.ledger_days",
     tests: [appendOnly],
-    caughtBy: "ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, also by their owner",
+    caughtBy: "ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, even from their owner",
   },
   {
     id: "tree-hashes-deleted",
@@ -160,7 +160,7 @@ export const hourFaults: PlantedFault[] = [
     find: "before update or delete on pb.hour_trees",
     replace: "before update on pb.hour_trees",
     tests: [appendOnly],
-    caughtBy: "ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, also by their owner",
+    caughtBy: "ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, even from their owner",
   },
   {
     id: "first-hours-without-archived-sums",

@@ -124,7 +124,7 @@ export const fairnessFaults: PlantedFault[] = [
     find: "const leave = await enterLookUp(from);",
     replace: "const leave = (): void => undefined;",
     tests: [fairShares],
-    caughtBy: "look-ups of unknown keys wait in slots of their own, and a key that worked before needs none",
+    caughtBy: "look-ups of unknown keys wait in separate slots, and a key that worked before needs none",
   },
   {
     id: "keyless-requests-unbounded",
@@ -133,8 +133,7 @@ export const fairnessFaults: PlantedFault[] = [
     find: "if (isPublic(route)) occupyPublicSlot(",
     replace: "if (isPublic(route) && request.id === '') occupyPublicSlot(",
     tests: ["src/http/http-server.test"],
-    caughtBy:
-      "unknown callers have a pool of their own, which a request leaves when its caller is known or it has ended",
+    caughtBy: "unknown callers have their own pool, which a request leaves when its caller is known or it has ended",
   },
   {
     id: "test-searches-deleted-before-counting",
@@ -205,12 +204,12 @@ export const unpaidFaults: PlantedFault[] = [
   },
   {
     id: "unpaid-calls-not-reserved",
-    description: "searches at once do not reserve their unpaid calls",
+    description: "concurrent searches do not reserve their unpaid calls",
     file: unpaidLimit,
     find: "reserved: count.reserved + 1, startedMs: now() }",
     replace: "startedMs: now() }",
     tests: ["src/limits/unpaid-limit.test"],
-    caughtBy: "searches at once cannot exceed the allowance of a wallet with unpaid calls",
+    caughtBy: "concurrent searches cannot exceed the allowance of a wallet with unpaid calls",
   },
   {
     id: "unpaid-allowance-never-refills",

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { plantedFaults } from "./faults.ts";
 import { isInTenth, staleReason } from "./planted-faults.ts";
 
-test("each fault has an id of its own", () => {
+test("each fault has a unique id", () => {
   const ids = plantedFaults.map(({ id }) => id);
   assert.deepEqual(
     ids.filter((id, index) => ids.indexOf(id) !== index || !/^[a-z0-9]+(?:-[a-z0-9]+)+$/.test(id)),

@@ -149,7 +149,7 @@ export const searchFaults: PlantedFault[] = [
   },
   {
     id: "release-wait-unbounded",
-    description: "a failed search waits for its release, however long that takes",
+    description: "a failed search waits for its release, no matter how long that takes",
     file: "server/src/search/pay-for-search.ts",
     find: "await withTimeLimit(finished, maxReleaseWaitMs);",
     replace: "await withTimeLimit(finished, 60 * maxReleaseWaitMs);",
@@ -227,7 +227,7 @@ export const inputFaults: PlantedFault[] = [
   },
   {
     id: "quoted-email-gets-second-trial",
-    description: "a quoted or bracketed spelling of an email address gets a trial of its own",
+    description: "a quoted or bracketed spelling of an email address gets its own trial",
     file: "server/src/lib/email-address.ts",
     find: "if (user.length > 64 || !plainUser.test(user)) return undefined;",
     replace: 'if (user.length > 64 || user === "") return undefined;',

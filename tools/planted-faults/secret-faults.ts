@@ -60,7 +60,7 @@ export const secretFaults: PlantedFault[] = [
   },
   {
     id: "data-key-created-twice",
-    description: "the second of two servers that create a data key at once replaces it",
+    description: "the second of two servers that create a data key at the same time replaces it",
     file: "server/sql/data-keys.sql",
     find: "where not pb.is_deleted(pb.own_wallet())\n  on conflict do nothing;",
     replace:

@@ -80,7 +80,7 @@ export const sharingFaults: PlantedFault[] = [
   },
   {
     id: "key-look-ups-do-not-wait",
-    description: "a key look-up is rejected when no slot is free at once",
+    description: "a key look-up is rejected when no slot is free immediately",
     file: "server/src/limits/admission.ts",
     find: "if (ownWaiting >= maxWaiting / 2 || waiting.size >= maxWaiting) throw rejection;",
     replace: "if (ownWaiting >= 0) throw rejection;",

@@ -161,7 +161,7 @@ export const laneFaults: PlantedFault[] = [
     find: "if skip_locked then\n    wallet_ids",
     replace: "if false then\n    wallet_ids",
     tests: ["src/wallet/locked-wallet.test"],
-    caughtBy: "holds of other wallets succeed at once while one wallet is locked",
+    caughtBy: "holds of other wallets succeed immediately while one wallet is locked",
   },
   {
     id: "skipped-wallet-charged",
@@ -215,7 +215,7 @@ export const laneFaults: PlantedFault[] = [
     find: "if (sideLane) sideLanes?.push(sideLane, ticket);\n      else queues",
     replace: "queues",
     tests: ["src/db/lane.test"],
-    caughtBy: "items of an owner keep their order when it moves to a lane of its own and back",
+    caughtBy: "items of an owner keep their order when it moves to its own lane and back",
   },
   {
     id: "hot-wallet-in-shared-lane",
@@ -224,7 +224,7 @@ export const laneFaults: PlantedFault[] = [
     find: "hot = elapsedMs < 2 * windowMs ? findHot() : [];",
     replace: "hot = [];",
     tests: ["src/db/lane.test"],
-    caughtBy: "an owner with a large share of the items gets a lane of its own until it cools down",
+    caughtBy: "an owner with a large share of the items gets its own lane until it cools down",
   },
 ];
 
@@ -353,6 +353,6 @@ export const paymentFaults: PlantedFault[] = [
     find: "if (rows.length < undecidedPageSize) return;",
     replace: "if (rows.length <= undecidedPageSize) return;",
     tests: ["stories/compare-payments.test"],
-    caughtBy: "a comparison looks up every undecided refund and dispute, however many there are",
+    caughtBy: "a comparison looks up every undecided refund and dispute, no matter how many there are",
   },
 ];

@@ -24,7 +24,7 @@ test("adds amounts exactly", () => {
   });
 });
 
-test("has a bar for every day, also without calls", () => {
+test("has a bar for every day, including days without calls", () => {
   const days = listDays("2030-01-30", "2030-02-01");
   assert.deepEqual(days, ["2030-01-30", "2030-01-31", "2030-02-01"]);
   const series = [

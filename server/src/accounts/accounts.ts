@@ -75,7 +75,7 @@ export function newAccount(trialAddress?: Buffer): { walletId: string; values: u
   return { walletId, values: [walletId, trialAddress ?? null, randomUUIDv7()] };
 }
 
-/** Creates a person's account for an operator, in one transaction. Succeeds also when no trial is available. */
+/** Creates a person's account for an operator, in one transaction. Succeeds even if no trial is available. */
 export function signUp(
   pool: Pool,
   options: SignUp,

@@ -187,7 +187,7 @@ const settings = {
   opsPort: { variable: "PENNYBLACK_OPS_PORT", read: withDefault(9090, integer(0, 65_535)) },
   /** The same for a worker, whose default differs because it can run beside a server. */
   workerOpsPort: { variable: "PENNYBLACK_OPS_PORT", read: withDefault(9091, integer(0, 65_535)) },
-  /** The base URL for callers, also in the `type` of every problem. */
+  /** The base URL for callers. The `type` of every problem contains it. */
   publicUrl: { variable: "PENNYBLACK_PUBLIC_URL", read: withDefault("http://localhost:8080", httpUrl) },
   /**
    * Encrypts data keys and webhook secrets. "<base64>" or "<base64>,<base64>": the first writes, all are read.

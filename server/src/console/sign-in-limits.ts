@@ -15,7 +15,7 @@ import { Problem } from "../problems/problems.ts";
 //   address               all counted links are in the person's mailbox, and each is valid for at least the window
 //   mailbox               does not apply to the address of a person; see pb.request_sign_in
 //
-// Invitations have counters of their own.
+// Invitations have separate counters.
 
 export interface SignInLimits {
   /** Requests and redemptions of tokens from one network. */

@@ -132,7 +132,7 @@ export async function againIfOutdated<Result>(fence: Fence | undefined, check: (
   }
 }
 
-/** The text form of an identity, also in Redis. */
+/** The text form of an identity, which is also used in Redis. */
 export function formatIdentity({ systemIdentifier, timeline, history }: DatabaseIdentity): string {
   return `${systemIdentifier} ${timeline} ${history.join(",")}`;
 }

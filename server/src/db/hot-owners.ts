@@ -34,7 +34,7 @@ export function createHotOwners(): HotOwners {
     count(owner, now) {
       const elapsedMs = now - windowStart;
       if (elapsedMs >= windowMs) {
-        // After a pause of a whole window no owner is hot any more.
+        // After a pause of a whole window, no owner is hot.
         hot = elapsedMs < 2 * windowMs ? findHot() : [];
         windowStart = now;
         total = 0;

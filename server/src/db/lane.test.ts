@@ -269,7 +269,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await turn();
 }
 
-test("a locked owner moves to a lane of its own, and the others of its batch are not delayed", async () => {
+test("a locked owner moves to its own lane, and the others of its batch are not delayed", async () => {
   const locked = new Set(["locked"]);
   const { send, sent } = createLockingDatabase(locked);
   const lane = createLedgerLane(send);
@@ -293,7 +293,7 @@ test("a locked owner moves to a lane of its own, and the others of its batch are
   assert.deepEqual(later.at(-1)?.ids, [1, 3], "in the order in which they were submitted");
 });
 
-test("items of an owner keep their order when it moves to a lane of its own and back", async () => {
+test("items of an owner keep their order when it moves to its own lane and back", async () => {
   const locked = new Set<string>();
   const { send } = createLockingDatabase(locked);
   const lane = createLedgerLane(send);
@@ -342,7 +342,7 @@ test("an item whose outcome is unknown stays so, even if it is busy or rolled ba
   );
   assert.ok(
     sent.some(({ lockWait }) => lockWait === "long"),
-    "it was sent in a lane of its own",
+    "it was sent in its own lane",
   );
 });
 
@@ -379,7 +379,7 @@ function fakeClock(t: TestContext): (ms: number) => void {
   return (ms) => void (now += ms);
 }
 
-test("an owner with a large share of the items gets a lane of its own until it cools down", async (t) => {
+test("an owner with a large share of the items gets its own lane until it cools down", async (t) => {
   const pass = fakeClock(t);
   const { send, sent } = createLockingDatabase(new Set());
   const lane = createLedgerLane(send);

@@ -27,7 +27,7 @@ export interface Applied {
 
 /**
  * Brings a database up to this release's schema: migrations, then changed files of server/sql in one transaction, then the
- * tables of the job queue. Runs as the owner, also while searches run; a second runner waits for the first.
+ * tables of the job queue. Runs as the owner, even while searches run; a second runner waits for the first.
  *
  * A statement that needs an exclusive table lock waits for every reader, and every search waits behind that statement.
  * Lock waits are therefore short, and retried.

@@ -400,7 +400,7 @@ test("a server refuses to serve as a superuser, as the owner or one of its membe
   }
 });
 
-test("every role has its limits, also in sessions that set none", async () => {
+test("every role has its limits, even in sessions that set none", async () => {
   const admin = new pg.Client({ connectionString: database.superuserUrl.replace(/[^/]*$/, "postgres") });
   await admin.connect();
   // Other test files may be creating the same roles.

@@ -118,7 +118,7 @@ async function readWithRetries(read: () => Promise<SharedTimeline | undefined>):
 }
 
 export interface SharedTimeline extends DatabaseIdentity {
-  /** Milliseconds. Replaces everything that was accepted earlier, also in processes that run. 0: not by an operator. */
+  /** Milliseconds. Replaces everything that was accepted earlier, even in running processes. 0: not by an operator. */
   acceptedAt: number;
 }
 

@@ -5,7 +5,7 @@ import { createTurns } from "./turns.ts";
 const read = (owner: string) => ({ owner, kind: "read" as const });
 const change = (owner: string) => ({ owner, kind: "change" as const });
 
-test("reads of one owner take turns, also after a failure, and those of another start at once", async () => {
+test("reads of one owner take turns, even after a failure, and those of another start immediately", async () => {
   const inTurn = createTurns({ connections: 4, timeoutMs: 1_000 });
   const events: string[] = [];
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();

@@ -85,7 +85,7 @@ function runUntil(goal: "exit" | "ready", program: string, args: string[]): Prom
       if (isReady) stop(1);
       reject(
         new StartupError(
-          `PostgreSQL failed to start: ${why}\n${keptFolder === undefined ? "" : "To delete its data and start anew: npm run dev -- --reset\n"}To use your own: DATABASE_URL=postgres://postgres@localhost/pennyblack npm run dev`,
+          `PostgreSQL failed to start: ${why}\n${keptFolder === undefined ? "" : "To delete its data and start again: npm run dev -- --reset\n"}To use your own: DATABASE_URL=postgres://postgres@localhost/pennyblack npm run dev`,
         ),
       );
     };

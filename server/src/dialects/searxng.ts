@@ -10,7 +10,7 @@ export const searxng: Dialect = {
   documentation: "https://docs.searxng.org/dev/search_api.html",
   method: "GET",
   path: "/search",
-  // Open WebUI sends no header of its own, but the user and password of the URL.
+  // Open WebUI sends the user and password of the URL instead of a separate header.
   acceptsBasic: true,
   // SearXNG has no such parameter. This is the first page of most engines.
   defaultCount: 10,

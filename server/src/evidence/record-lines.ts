@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Queryable } from "../db/pool.ts";
 import { formatHour, formatMicros } from "./ledger-lines.ts";
 
-// The text that the digests of records are computed from. As ledger-lines.ts, this is an implementation of its own: pb.records
+// The text that the digests of records are computed from. Like ledger-lines.ts, this is a separate implementation: pb.records
 // (server/sql/hours.sql) is the other one.
 
 type Format = "plain" | "text" | "time" | "values";

@@ -218,7 +218,7 @@ test("rejects a request immediately with 503 at the limit, and admits one when a
   await busy.close();
 });
 
-test("unknown callers have a pool of their own, which a request leaves when its caller is known or it has ended", async () => {
+test("unknown callers have their own pool, which a request leaves when its caller is known or it has ended", async () => {
   const admission = createAdmission(
     { ...defaultAdmission, overloadedAfterMs: 500, maxWaitMs: 1_000, max: 16, walletShare: 1 },
     0,

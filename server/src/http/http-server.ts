@@ -251,7 +251,7 @@ function recordInFlight(request: IncomingMessage, response: ServerResponse): num
   return requests.length;
 }
 
-/** Logs once per connection, however many requests the last packet held. */
+/** Logs once per connection, regardless of the number of requests in the last packet. */
 function closeConnection(request: FastifyRequest, reply: FastifyReply): void {
   reply.hijack();
   if (!request.raw.socket.destroyed) request.log.info("connection closed: too many requests in flight");

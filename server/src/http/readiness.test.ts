@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createReadiness } from "./readiness.ts";
 
-test("an unavailable database makes a process unready after 30 s, and any other fault at once", async () => {
+test("an unavailable database makes a process unready after 30 s, and any other fault immediately", async () => {
   let nowMs = 0;
   let check: () => Promise<string | undefined> = async () => undefined;
   const whyNotReady = createReadiness(

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 
 // Detects proxies that PENNYBLACK_TRUSTED_PROXIES does not list. Their clients all have the proxy's address, so they share
 // the limit for invalid keys, and allowed_ips of keys does not match. A client can send these headers itself, so a few
-// requests prove nothing: a peer is logged at once, but reported to operators only after a hundred requests in an hour.
+// requests prove nothing. A peer is logged immediately, but reported to operators only after a hundred requests in an hour.
 
 export interface ForwardingWatch {
   /** Call for every request. `trusted`: the addresses that Fastify derived from trusted proxies, the peer's first. */

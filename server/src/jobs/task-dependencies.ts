@@ -128,7 +128,7 @@ async function findDifferences(
 function createSigningTask(config: WorkerConfig, pool: Pool, log: Log): TaskDependencies["signRoots"] {
   const { signingSeeds, roots: folder, publicUrl } = config;
   const signer = createSigner(signingSeeds);
-  // The signature in the log is a copy outside the database, also without a folder.
+  // The signature in the log is a copy outside the database, even without a folder.
   const onSigned = (root: object): void => log.info(root, "signed root");
   return signer && ((signal) => signRoots(pool, { signer, publicUrl, folder, onSigned, signal }));
 }

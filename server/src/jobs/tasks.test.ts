@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createTasks, type TaskDependencies } from "./tasks.ts";
 
-test("a task that waits for an external service never runs twice at once", async () => {
+test("a task that waits for an external service never runs twice at the same time", async () => {
   const answered = Promise.withResolvers<never>();
   let running = 0;
   const wait = (): Promise<never> => {

@@ -95,14 +95,14 @@ test("a limited wallet recovers as soon as its searches succeed", async () => {
   assert.equal(await searchTimes(100, limit, paid), 100);
 });
 
-test("searches at once cannot exceed the allowance of a wallet with unpaid calls", async () => {
+test("concurrent searches cannot exceed the allowance of a wallet with unpaid calls", async () => {
   const { limit } = createClock();
   await search(limit, unpaid);
   const entered = await Promise.allSettled(Array.from({ length: 100 }, () => limit.enter("wallet")));
   assert.equal(entered.filter(({ status }) => status === "fulfilled").length, 19);
 });
 
-test("searches abandoned at once count in full, and the wallet may search every 12 seconds meanwhile", async () => {
+test("concurrent searches that are abandoned count in full, and the wallet may search every 12 seconds meanwhile", async () => {
   const { limit, pass } = createClock();
   const ends = await Promise.all(Array.from({ length: 1_000 }, () => limit.enter("wallet")));
   for (const end of ends) end(unpaid);
@@ -125,7 +125,7 @@ test("a wallet with many unpaid calls recovers while it pays", async () => {
   assert.equal(await searchTimes(1_500, limit, unpaid), 500 + 1 + 20);
 });
 
-test("a wallet that pays may start any number of searches at once, and one that is limited only one", async () => {
+test("a wallet that pays may start any number of concurrent searches, and one that is limited only one", async () => {
   const { limit, pass } = createClock();
   const start = async (size: number) => {
     const started = await Promise.allSettled(Array.from({ length: size }, () => limit.enter("wallet")));
@@ -167,7 +167,7 @@ for (const inFlight of [1, 100, 1_000, 2_000]) {
     }
     assert.ok(calls <= 4 * 300 + Math.max(inFlight, 20), `${calls} calls in four hours`);
 
-    // Waits, so that it can start as many as possible at once again.
+    // Waits, so that it can again start as many as possible concurrently.
     const patient = createClock();
     calls = 0;
     for (let minutes = 0; minutes < 4 * 1_440; minutes += 65) {

@@ -216,7 +216,7 @@ async function answerMessage(context: Context, received: Received): Promise<Exch
 
 type Track = <Result>(call: Promise<Result>) => Promise<Result>;
 
-/** A server for one message. The tools have schemas of their own, so their calls are handled below the SDK's own tools. */
+/** A server for one message. The tools have their own schemas, so their calls are handled below the SDK's tools. */
 function createServer(context: Context, received: Received, disconnected: AbortSignal, track: Track): McpServer {
   const { request, reply, caller, sessionId } = received;
   const mcp = new McpServer(

@@ -8,7 +8,7 @@ import { Problem } from "../problems/problems.ts";
 import { type AccessToken, createTokenVerifier, invalidToken, type VerifierOptions } from "./verify-access-token.ts";
 
 // /mcp as an OAuth 2.1 resource server. People sign in at the operator's OpenID Connect provider, which issues a token to their
-// app. The token names the person and the app; together they have a key of their own, which pays:
+// app. The token names the person and the app; each pair has its own key, which pays:
 //
 //   token ............................................. 401, or 503 without the provider's keys
 //   key of the app ..................................... 401 if it was revoked

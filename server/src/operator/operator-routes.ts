@@ -179,7 +179,7 @@ function serializeWallet({ id, name, balance, held, isSuspended, createdAt }: Wa
   return { id, name, ...money, suspended: isSuspended, created_at: createdAt.toISOString() };
 }
 
-/** The wallets that have days of their own; the others are added up. */
+/** The wallets that are listed by day; the others are added up. */
 const maxWalletSeries = 6;
 
 /**

@@ -45,7 +45,7 @@ const maxFailuresInARow = 5;
  * pool connects as the payments role. The processor lists payments by creation time and the ledger by booking time, so a
  * booked payment missing from the list is looked up individually.
  *
- * A comparison starts three days before the last one that completed, however long ago that was. A payment can also take
+ * A comparison starts three days before the last one that completed, no matter how long ago that was. A payment can also take
  * longer than that to complete, so open checkouts that the list does not cover are looked up too.
  *
  * An item that cannot be read or booked opens a notice and does not stop the others. If the processor itself failed, the

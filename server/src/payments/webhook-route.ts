@@ -9,7 +9,7 @@ import { BadSignature, type PaymentProcessor } from "./payments.ts";
 import { processorProblem } from "./processor-problem.ts";
 
 export interface WebhookRouteDependencies {
-  /** Both are undefined if payments are not configured, the processor also without a webhook secret. */
+  /** Both are undefined if payments are not configured. The processor is also undefined without a webhook secret. */
   payments: Pool | undefined;
   processor: PaymentProcessor | undefined;
   /** Occupies a slot for a large webhook until the returned function is called. Throws if none is free. */

@@ -23,7 +23,7 @@ export function explainRanking<Result extends Rankable>(
 ): Reason[] {
   let lowest = 1;
   return orderPages({ ...input, pages: mergeDuplicates(input.results) }).map((page, index) => {
-    // A page at the end because of a guard can have a better score of its own than those above it.
+    // A page that a guard moved to the end can have a better score than those above it.
     lowest = Math.min(lowest, page.score);
     return toReason(page, { position: index + 1, score: lowest });
   });

@@ -57,7 +57,7 @@ test("compares text without spaces", () => {
   assert.ok(!isCopy(japanese, chinese));
 });
 
-test("is symmetric, also for long texts", () => {
+test("is symmetric, even for long texts", () => {
   const word = fc.constantFrom("a", "b", "harbour", "crane", "Δ", "港", "é", ".", "\u2014");
   const shown = fc.array(word, { maxLength: 1_500 }).map((words) => ({ title: "", snippet: words.join(" ") }));
   fc.assert(fc.property(shown, shown, (one, other) => isCopy(one, other) === isCopy(other, one)));

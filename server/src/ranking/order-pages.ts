@@ -76,7 +76,7 @@ function scorePage<Result>(page: Page<Result>, names: QueryWords, lens: Lens): R
 const noGuards: readonly Guard[] = [];
 
 /**
- * An upstream that ranks a home page first took the query for the name of a site, also if we do not recognize the name.
+ * An upstream that ranks a home page first took the query for the name of a site, even if we do not recognize the name.
  * With a category, the subject is known and authority decides.
  */
 function isHomePage(path: string, { tier }: Verdict): boolean {

@@ -68,7 +68,7 @@ test("the output is a permutation of the merged input, truncated to n", () => {
   );
 });
 
-test("the same input gives the same output, also with a lens that has classified other hosts before", () => {
+test("the same input gives the same output, even with a lens that has classified other hosts before", () => {
   const text = "$tier=A,suffix=gov,why=x\n$cap=D,psl-private,why=y\n$tier=B,site=news.co.uk,why=z";
   const used = lensOf(text);
   fc.assert(

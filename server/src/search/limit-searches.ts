@@ -4,7 +4,7 @@ import type { AcquireSlot, LimitedKey, Slot } from "../limits/request-limits.ts"
 
 /**
  * Limits of one wallet, in addition to those of its keys. Its test keys share the second pair. Their rate counts valid
- * searches: the tests of an integration send many invalid ones, which have a limit of their own.
+ * searches: the tests of an integration send many invalid ones, which have a separate limit.
  */
 export interface WalletLimits {
   walletRate: number;

@@ -201,7 +201,7 @@ test("an upstream is behind the others only when none of its keys can be used", 
   assert.deepEqual(calls, ["b", "a 2"], "a throttle without Retry-After can have ended; an empty account has not");
 });
 
-test("a key without credit is called once in five minutes, however many searches there are", async (t) => {
+test("a key without credit is called once in five minutes, no matter how many searches there are", async (t) => {
   t.mock.timers.enable({ apis: ["Date"] });
   const { search, calls } = route({ "a 1": "account_empty", "a 2": [hit] });
   for (let second = 0; second < 3_600; second += 1) {
@@ -245,7 +245,7 @@ test("a cap that is reached while a search waits for another upstream applies to
   assert.deepEqual([(await search()).answer?.ok, calls], [false, ["a"]]);
 });
 
-test("fails at once, without a call, when every circuit blocks, and reports the failure that ends first", async (t) => {
+test("fails immediately, without a call, when every circuit blocks, and reports the failure that ends first", async (t) => {
   t.mock.timers.enable({ apis: ["Date"] });
   const hanging = { reason: "timeout", tookMs: 5_000 } as const;
   const { search, calls, plays } = route({

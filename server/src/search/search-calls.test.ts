@@ -100,7 +100,7 @@ test("failures of the upstream never count", async () => {
   assert.deepEqual(await play([{ outcome: "ok" }], { wait: 1 }), ["limit 0 false", "unpaid p0 by other"]);
 });
 
-test("a 2xx that we reject counts, because the upstream charges for it, also while its circuit is open", async () => {
+test("a 2xx that we reject counts, because the upstream charges for it, even while its circuit is open", async () => {
   const rejected = { outcome: "invalid_response", upstreamStatus: 200 } as const;
   assert.deepEqual(await play([rejected]), ["limit 1 false", "unpaid p0 by rejected"]);
   assert.deepEqual(await play([{ ...rejected, isOpen: true }]), ["limit 1 false", "unpaid p0 by rejected"]);

@@ -4,7 +4,7 @@ import type { Principal } from "../keys/keys.ts";
 export interface SearchFacts {
   /** "refusal" until the price is held. "unknown": it is not known whether it was. */
   kind: "refusal" | "replay" | "search" | "unknown";
-  /** The owner of the key, also if the key is revoked, expired or not allowed here. */
+  /** The owner of the key, even if the key is revoked, expired or not allowed here. */
   caller?: Principal;
   run?: string | undefined;
   /** As it is stored. */

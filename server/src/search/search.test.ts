@@ -98,7 +98,7 @@ test("runs the steps of a paid search in the documented order, and responds afte
   assert.equal(JSON.parse(body.toString()).n, 1);
 });
 
-test("waits for the capture however long it takes", async () => {
+test("waits for the capture, no matter how long it takes", async () => {
   const captured = Promise.withResolvers<{ state: "captured"; balance: bigint }>();
   const { answer, calls } = runSearch({ capture: () => captured.promise });
   let isAnswered = false;

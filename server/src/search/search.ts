@@ -26,7 +26,7 @@ import {
 } from "./search-headers.ts";
 import type { Steps } from "./steps.ts";
 
-// One paid search, from authentication to the response. A search that succeeds is charged exactly once, however often it is
+// One paid search, from authentication to the response. A search that succeeds is charged exactly once, no matter how often it is
 // retried with its Idempotency-Key. A search that fails is not charged.
 //   - the price is held before an upstream is queried, so two searches cannot spend the same cent;
 //   - a failure between hold and capture releases the hold;
@@ -57,7 +57,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     const claim = idempotencyKey ? await dependencies.makeClaim(caller, idempotencyKey, input) : undefined;
     const endUser = endUserId === undefined ? undefined : await dependencies.toStoredEndUser(caller, endUserId);
     facts.endUser = endUser;
-    // Only test keys: their invalid requests have a limit of their own.
+    // Only test keys, whose invalid requests have a separate limit.
     if (slot.countValid) request.setHeaders(await slot.countValid());
     calls = await dependencies.startCalls(caller, wait);
 

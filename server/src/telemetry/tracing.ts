@@ -13,7 +13,7 @@ import {
 } from "@opentelemetry/sdk-trace";
 
 // One trace per search: a root span, a child span for each step and, below "upstream", one for each upstream queried. A
-// ledger statement serves many searches, so it is a trace of its own with a link to each of them. Spans are started
+// ledger statement serves many searches, so it is a separate trace with a link to each of them. Spans are started
 // explicitly, without automatic instrumentation or implicit context.
 //
 // A span has the request id, the outcome and the duration. Never a query, a key, an IP address or a caller.

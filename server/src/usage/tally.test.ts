@@ -126,7 +126,7 @@ test("a queue of 5,000 refusals drops, and counts what it drops", async () => {
   isAvailable = true;
   await tally.close();
   assert.equal(await countRequests(), 5_500);
-  // The first one is taken from the queue at once.
+  // The first one is taken from the queue immediately.
   assert.equal(await countStored(), 5_001);
 });
 

@@ -3,7 +3,7 @@ import { isFinal } from "../db/settle-batch.ts";
 import type { Log } from "../telemetry/log.ts";
 import { createUnheldQueue, type UnheldRequest } from "./unheld-requests.ts";
 
-// Stores single refusals and replays. The first one is written at once, so that an owner who watches the console sees it; the
+// Stores individual refusals and replays. The first one is written immediately, so that an owner who watches the console sees it; the
 // next ones in a batch a moment later. A batch whose acknowledgement was lost is resent and stored once.
 
 export interface RequestWriter {

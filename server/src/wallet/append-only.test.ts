@@ -33,7 +33,7 @@ const tables: Record<string, string> = {
   changes: "reason = 'b'",
 };
 
-test("ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, also by their owner", async () => {
+test("ledger tables and their partitions reject UPDATE, DELETE and TRUNCATE, even from their owner", async () => {
   const { rows } = await db.owner.query<{ name: string }>(
     `select distinct tableoid::regclass::text as name from pb.transfers
      union select inhrelid::regclass::text from pg_inherits where inhparent = 'pb.transfers'::regclass`,

@@ -30,7 +30,7 @@ export interface DataKeysOptions {
 }
 
 export function createDataKeys({ tenant, secrets, onUnopened }: DataKeysOptions): DataKeys {
-  // Cached as long as the API key that brings the sealed one.
+  // Cached as long as the API key whose look-up returns the encrypted one.
   const opened = new WeakMap<Buffer, DataKey>();
 
   function openSealed(walletId: string, sealed: Buffer): DataKey {

@@ -71,7 +71,7 @@ async function whileLocked(walletId: string, work: (unlock: () => Promise<void>)
   }
 }
 
-test("holds of other wallets succeed at once while one wallet is locked", async () => {
+test("holds of other wallets succeed immediately while one wallet is locked", async () => {
   const locked = await seed();
   const others = await seedMany(5);
   await whileLocked(locked.walletId, async (unlock) => {
@@ -87,7 +87,7 @@ test("holds of other wallets succeed at once while one wallet is locked", async 
   });
 });
 
-test("captures and releases of other wallets succeed at once while one wallet is locked", async () => {
+test("captures and releases of other wallets succeed immediately while one wallet is locked", async () => {
   const locked = await seed();
   const others = await seedMany(6);
   const blocked = request(locked);

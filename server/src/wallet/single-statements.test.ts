@@ -11,7 +11,7 @@ import { creditManually } from "./manual-credit.ts";
 import { beginTopUp, endTopUp, recordCheckout, recordCustomer } from "./top-ups.ts";
 
 // Between two statements of a transaction, a server that stalls would keep the wallet locked and block its searches. So
-// every change is one statement, which needs no connection of its own.
+// every change is one statement, which needs no dedicated connection.
 
 let database: TestDatabase;
 

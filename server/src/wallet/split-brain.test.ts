@@ -181,7 +181,7 @@ test("an open connection to the old primary changes nothing after another one ha
     [operatorUrl, (pool) => requestAdjustment(pool, { ...booking, kind: "breakage" })],
     [operatorUrl, (pool) => decideAdjustment(pool, { ...act, id: randomUUIDv7(), isApproved: true })],
   ];
-  // A pool of its own for each, because a failed statement closes the connection.
+  // A separate pool for each, because a failed statement closes the connection.
   const connected = changes.map(([url, change]) => ({ pool: openPool(addressOf(url, oldPrimary), fence), change }));
   for (const { pool } of connected) await pool.query("select");
   assert.equal(fence.latest?.timeline, 1);

@@ -30,7 +30,7 @@ describe("end users", { skip: noBrowser }, async () => {
 
   const at = (path: string, walletId: string): string => `${server.url}/console/w/${walletId}/${path}`;
 
-  test("usage is grouped and filtered by end user, also in the CSV, and stops at a visible limit", async () => {
+  test("usage and its CSV are grouped and filtered by end user, and stop at a visible limit", async () => {
     const email = someone("end-users");
     const { walletId } = await openTestAccount(db, email);
     const { key } = await createTestKey(db, { walletId, name: "agent" });

@@ -258,7 +258,7 @@ describe("owners", { skip: noBrowser }, async () => {
     });
   });
 
-  test("figures equal the ledger at once, and open pages show the next search without a reload", async () => {
+  test("figures equal the ledger immediately, and open pages show the next search without a reload", async () => {
     const email = someone("live");
     const { walletId } = await openTestAccount(db, email);
     const { key } = await createTestKey(db, { walletId });

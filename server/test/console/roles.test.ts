@@ -189,7 +189,7 @@ async function assertStale(
   }
 }
 
-/** Searches, payments and deliveries have records of their own. */
+/** Searches, payments and deliveries have their own records. */
 const unrecorded = new Set([
   "POST /playground/search",
   "POST /wallet/top-ups",

@@ -128,7 +128,7 @@ describe("support", { skip: noBrowser }, async () => {
       return page.getByText("Not charged.");
     }));
 
-  test("an unknown id is an answer of its own", () =>
+  test("an unknown id gets a separate answer", () =>
     answer("What happened to this request?", async ({ page, find }) => {
       await find({ text: randomUUIDv7() });
       await page.getByText("Unknown ID").waitFor();

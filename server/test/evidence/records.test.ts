@@ -107,7 +107,7 @@ for (const [table, where, of, changes] of [
   });
 }
 
-test("a change of the values before and after is reported, also if their digest is changed with them", async () => {
+test("a change of the values before and after is reported, even if their digest is changed with them", async () => {
   const where = "where subject = 'manual:23'";
   for (const change of [
     `after = '{"amount": "99.00"}'`,

@@ -18,7 +18,7 @@ import { seedSignedLedger } from "./seed-ledger.ts";
 import { tamperings } from "./tamper.ts";
 
 // A superuser without the signing key changes closed hours, with triggers and constraints off. Each change is detected by
-// verifyLedger against the exported roots, and by the customers who own the wallets, also after every digest and root in
+// verifyLedger against the exported roots, and by the customers who own the wallets, even after every digest and root in
 // the database has been recomputed. Each change is verified as it is and recomputed, so 504 changes are 1,008 tamperings.
 // Long version: node server/test/evidence/tampering.test.ts --changes=10000
 
@@ -91,7 +91,7 @@ async function checkCustomers(changed: readonly LedgerEntry[], affected: readonl
   }
 }
 
-test("the untampered ledger verifies, also in the attacker's session", async () => {
+test("the untampered ledger verifies, even in the attacker's session", async () => {
   await rolledBack(async () => assert.deepEqual(await verify(), []));
   for (const walletId of walletIds) {
     const proof = toProof(model, walletId, signed) ?? assert.fail();

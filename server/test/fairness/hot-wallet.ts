@@ -6,7 +6,7 @@ import { createLedger, type Ledger } from "../../src/wallet/wallet.ts";
 import { seedWallet } from "../support/data/seed-wallet.ts";
 import { createTestDatabase } from "../support/services/database.ts";
 
-// Eight servers, each with quiet wallets of its own, and one hot wallet that all of them use.
+// Eight servers, each with its own quiet wallets, and one hot wallet that all of them use.
 
 interface Seed {
   walletId: string;

@@ -25,7 +25,7 @@ const maxRssMib = 512;
 const noiseMs = 150;
 const hotWallet = "hot wallet of eight servers";
 const refusals = "refusals of many keys and wallets";
-/** Without lanes of their own for hot wallets it is three to eight times. */
+/** Without separate lanes for hot wallets, it is three to eight times. */
 const maxHotWalletRatio = 2;
 
 const size = values.long ? longSize : shortSize;

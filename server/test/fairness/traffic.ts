@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { killAfterTests } from "../support/services/node-process.ts";
 
-// Traffic is sent from a process of its own with the lowest priority, so that it takes CPU time neither from the server nor from
+// Traffic is sent from a separate process with the lowest priority, so that it takes CPU time neither from the server nor from
 // the client that is measured.
 
 export type Traffic = SearchTraffic | ReadTraffic | ConnectionTraffic;

@@ -235,7 +235,7 @@ test("backups and archiving are reported as metrics, and a failure to archive to
   assert.ok((await worker.metric("pennyblack_wal_archive_failed_timestamp_seconds")) > archivedAt);
   await worker.stop();
   chmodSync(repository, 0o700);
-  // The next segment makes PostgreSQL retry at once.
+  // The next segment makes PostgreSQL retry immediately.
   await archiveWal();
 });
 

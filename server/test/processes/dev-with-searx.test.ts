@@ -28,7 +28,7 @@ after(async () => {
   await db.drop();
 });
 
-test("the live key searches real documentation, and searx ends with dev, also after SIGKILL", { skip }, async () => {
+test("the live key searches real documentation, and searx ends with dev, even after SIGKILL", { skip }, async () => {
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     const dev = await startDev({ args, environment });
     started.push(dev);

@@ -85,7 +85,7 @@ before(async () => {
     REDIS_URL: redis.url,
   };
   await asSuperuser("alter system set archive_command = '/bin/true'", "select pg_reload_conf()");
-  // Recent for as long as this file runs.
+  // Recent while this file runs.
   await db.owner.query(
     "insert into pb.worker_tasks select task, 300, now() + interval '1 day', now() + interval '1 day' from unnest('{sweep,prune}'::text[]) task",
   );

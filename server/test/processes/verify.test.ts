@@ -81,7 +81,7 @@ test("admin verify accepts the ledger, and reports an entry that was deleted and
   assert.equal(found.exitCode, 1);
 });
 
-test("admin verify checks archived hours by their digests, also if hours began after days were archived", async () => {
+test("admin verify checks archived hours by their digests, even if hours began after days were archived", async () => {
   const old = await createDatabase();
   const { day, walletId } = await seedOldDay(old.owner, 60);
   await seedOldDay(old.owner, 38);

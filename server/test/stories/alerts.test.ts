@@ -47,7 +47,7 @@ function withExpression(text: string, expression: string): string {
   return (
     text
       .replaceAll(/(- alert: \w+\n {8})expr: (?:>-\n(?: {10}.*\n)+|.*\n)(?: {8}for: .*\n)?/g, `$1expr: ${expression}\n`)
-      // No alert uses the recorded rates any more, and they take most of the time.
+      // No alert uses the recorded rates, and they take most of the time.
       .replaceAll(/ {6}- record: .*\n {8}expr: >-\n(?: {10}.*\n)+/g, "")
       .replaceAll(/ {2}- name: .*\n {4}rules:\n(?! {6})/g, "")
   );

@@ -9,7 +9,7 @@ import { createTestDatabase } from "../support/services/database.ts";
 const database = await createTestDatabase();
 after(() => database.drop());
 
-test("a comparison looks up every undecided refund and dispute, however many there are", async () => {
+test("a comparison looks up every undecided refund and dispute, no matter how many there are", async () => {
   const { walletId } = await seedWallet(database.owner, { credit: 10_000_000n });
   const { paymentId } = await seedPayments(database.owner, walletId);
   await database.owner.query(

@@ -19,7 +19,7 @@ function installation() {
   let nowMs = noon;
   const counted: { costs: UpstreamCost[] } = { costs: [] };
   const levels: string[] = [];
-  /** With a Redis of its own. Undefined: without Redis. */
+  /** With its own Redis. Undefined: without Redis. */
   function startServer({ cap = perDay, store }: { cap?: CostCap; store?: Redis | undefined } = {}) {
     const caps = createCostCaps({
       redis: store,
@@ -69,7 +69,7 @@ test("a cap counts what all servers spent, and each learns it with its next call
   const [first, second] = [startServer({ store: redis }), startServer({ store: redis })];
   first.recordCost("brave", 700_000n);
   first.recordCost("exa", 9_000_000n);
-  assert.equal(spentOf(first), "0.70", "its own calls count at once");
+  assert.equal(spentOf(first), "0.70", "its own calls count immediately");
   await until("the first has reported", () => first.report("brave")?.is_shared === true);
   second.recordCost("brave", 300_000n);
   await until("the second has read the sum", () => second.reachedFor("brave") !== undefined);
@@ -154,7 +154,7 @@ test("a day and a month end in UTC, and the next one starts at zero", async () =
   assert.equal(month.reachedFor("brave"), undefined);
 });
 
-test("each level is reported once per period, and a higher cap applies at once", async () => {
+test("each level is reported once per period, and a higher cap applies immediately", async () => {
   const { startServer, levels, pass } = installation();
   const caps = startServer();
   for (let call = 0; call < 12; call += 1) caps.recordCost("brave", 100_000n);

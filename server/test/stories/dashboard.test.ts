@@ -49,7 +49,7 @@ test("a threshold of a panel is one of an alert", () => {
     const products = [...rules.matchAll(/[<>=]=? ((?:[\d.]+ \* )*[\d.]+)/g)].map(([, text = ""]) =>
       text.split(" * ").reduce((product, factor) => product * Number(factor), 1),
     );
-    // Those without an alert of their own.
+    // Those without a separate alert.
     const others = [
       "CPU of each process (cores)",
       "Ledger batch size",

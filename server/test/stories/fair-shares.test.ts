@@ -114,7 +114,7 @@ test("two keys of a wallet together exceed its searches in flight, and another w
   assert.equal((await slow).status, 200);
 });
 
-test("slow test searches occupy slots of their own, and live searches have theirs", async () => {
+test("slow test searches occupy separate slots, and live searches have theirs", async () => {
   const wallets = await Promise.all(Array.from({ length: 4 }, () => createTestWallet(db, "1.00")));
   const slow = wallets.map(({ test: key }) => small.search(key, { query: "test:slow=1500" }));
   const extra = await createTestWallet(db, "1.00");
@@ -228,7 +228,7 @@ test("half-sent large webhooks with a fresh signature occupy only their own slot
   });
   assert.equal((await deliverSmall()).status, 200, "small events are received without a slot");
   assert.equal((await small.search(wallet.live, question)).status, 200);
-  assert.equal((await small.request("/v1/lenses")).status, 200, "public pages have slots of their own");
+  assert.equal((await small.request("/v1/lenses")).status, 200, "public pages have their own slots");
   end();
   await until("the slots are free", async () => (await deliver()).status === 200);
 });
@@ -239,7 +239,7 @@ test("a payment webhook has at most 256 KiB", async () => {
   assert.equal(assertProblem(answer, "payload_too_large", "/v1/payments/stripe/webhook")["max_bytes"], 262_144);
 });
 
-test("look-ups of unknown keys wait in slots of their own, and a key that worked before needs none", async () => {
+test("look-ups of unknown keys wait in separate slots, and a key that worked before needs none", async () => {
   const known = await createTestWallet(db, "1.00");
   const unknown = await Promise.all(Array.from({ length: 5 }, () => createTestWallet(db, "1.00")));
   assert.equal((await small.search(known.live, question)).status, 200);

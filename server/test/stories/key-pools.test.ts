@@ -82,7 +82,7 @@ test("operators see each key by its first and last four characters, with its sta
   assert.doesNotMatch(JSON.stringify(upstream) + server.logged(), /key-of-brave/);
 });
 
-test("when no key can be used, a search fails at once and is not charged", async () => {
+test("when no key can be used, a search fails immediately and is not charged", async () => {
   answerWith({ empty: "empty-account", good: "bad-credential" });
   assert.equal((await server.search(live, { query: "cats" })).status, 502);
   assert.equal(brave.calls.length, 2);

@@ -130,7 +130,7 @@ const crash = `import http from "node:http"; import { syncBuiltinESMExports } fr
   http.createServer = () => { throw Object.assign(new Error("planted"), { input: "a query" }); }; syncBuiltinESMExports();`;
 const crashing = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(crash)}` };
 
-test("a server that cannot start logs why and what to do as JSON, also with logging off and for an unexpected error", async (t) => {
+test("a server that cannot start logs the cause and the next step as JSON, even with logging off or for an unexpected error", async (t) => {
   const faults = await failStart(t, { ...silent, DATABASE_URL: "mysql://db/x", PENNYBLACK_SERVERS: "-1" });
   assert.deepEqual([faults["level"], faults["msg"], faults["faults"].length], [60, "cannot start", 2]);
   assert.match(faults["faults"][0], /^DATABASE_URL must /);
@@ -142,7 +142,7 @@ test("a server that cannot start logs why and what to do as JSON, also with logg
   assert.deepEqual([crashed["level"], crashed["msg"], crashed["err"].message], [60, "crashed", "planted"]);
 });
 
-test("a worker that cannot start logs why and what to do as JSON, also with logging off and for an unexpected error", async (t) => {
+test("a worker that cannot start logs the cause and the next step as JSON, even with logging off or for an unexpected error", async (t) => {
   const worker = "jobs/main.ts";
   const urls = { PENNYBLACK_WORKER_DATABASE_URL: db.workerUrl, PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl };
   const faults = await failStart(t, { ...silent, ...urls, PENNYBLACK_WORKER_DATABASE_URL: "mysql://db/x" }, worker);

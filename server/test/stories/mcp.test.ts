@@ -215,7 +215,7 @@ test("only allowed hosts and origins are served", async (t) => {
   assert.equal(await at(configured.url, "agents.test", "https://other.test"), 200);
 });
 
-test("behind HAProxy with a name of its own, one setting is enough", async (t) => {
+test("behind HAProxy with its own name, one setting is enough", async (t) => {
   const { live } = await createWallet("1.00");
   const configured = await startServer({ PENNYBLACK_MCP_HOSTS: "agents.test" }, t);
   const [rejecting, accepting] = [

@@ -59,7 +59,7 @@ const cases = {
 };
 
 for (const [name, prepare] of Object.entries(cases)) {
-  test(`all circuits are open, because ${name}: searches fail at once, and no call is sent`, async (t) => {
+  test(`all circuits are open, because ${name}: searches fail immediately, and no call is sent`, async (t) => {
     await prepare();
     server.app.reload();
     const opening = await Promise.all([search(), search(), search()]);

@@ -77,7 +77,7 @@ test("failed searches, refusals and replays are found, each with what became of 
   assert.deepEqual(pluck(failures.searches, "request_id"), [refused, failed]);
 });
 
-test("an unknown id is an answer of its own, with the reasons why it can be unknown", async () => {
+test("an unknown id gets a separate answer, with the possible reasons", async () => {
   const explain = async (text: string): Promise<string> => {
     const { request, unknown, wallets } = (await find({ text })).body;
     assert.deepEqual([request, wallets], [null, []]);

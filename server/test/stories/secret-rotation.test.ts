@@ -129,7 +129,7 @@ function assertDone({ exitCode, stderr }: AdminRun): void {
   assert.equal(exitCode, 0, stderr);
 }
 
-test("two servers that use a wallet for the first time at once get one data key", async () => {
+test("two servers that first use a wallet at the same time get one data key", async () => {
   const wallet = await createWallet("0.50");
   const headers = newKey();
   const replies = await Promise.all(

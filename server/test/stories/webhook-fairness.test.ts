@@ -7,7 +7,7 @@ import { replaceConstants } from "../support/replace-constants.ts";
 import type { TestWallet } from "../support/services/server.ts";
 import { createWebhookFixture } from "../support/webhook-fixture.ts";
 
-// One customer's deliveries do not delay those of another, whatever the receivers do and however many wait.
+// One customer's deliveries do not delay another's, no matter what the receivers do or how many deliveries are waiting.
 
 const fixture = await createWebhookFixture(replaceConstants({ deliveriesPerMinute: 3 }));
 

@@ -161,7 +161,7 @@ test("a new entry is never stamped with a time in a closed hour, although the cl
   assert.deepEqual(rows, [{ created_at: closedBefore }]);
 });
 
-test("an hour is closed after transactions that began before its announcement, however long their commit hangs", async () => {
+test("an hour is closed after transactions that began before its announcement, no matter how long their commit hangs", async () => {
   const start = await readTime("closed_before");
   const now = new Date(start.getTime() + hourMs + 16 * 60_000);
   await passWatermarks(db.owner, now);
@@ -237,7 +237,7 @@ test("an hour waits for a transaction that began while its announcement was bein
   );
 });
 
-test("a second run returns at once", async () => {
+test("a second run returns immediately", async () => {
   const client = new pg.Client({ connectionString: db.ownerUrl });
   await client.connect();
   await client.query("begin; select from pb.ledger_watermark for update");

@@ -3,7 +3,7 @@ import type { Queryable } from "../../db/pool.ts";
 import { closingChecks } from "./hour-checks.ts";
 import { type CheckResult, runCheck } from "./reconcile.ts";
 
-// Closes hours of the ledger, oldest first; server/sql/hours.sql describes the steps. Each step is a transaction of its own.
+// Closes hours of the ledger, oldest first; server/sql/hours.sql describes the steps. Each step is a separate transaction.
 
 export interface CloseOptions {
   /** The time by the database's clock. For tests. */

@@ -33,7 +33,7 @@ async function findDifferences(now?: Date): Promise<string[]> {
   return report.checks.filter(({ differing }) => differing > 0).map(({ name }) => name);
 }
 
-test("a deleted charge of a closed hour is found, also if its search is deleted and the balance is adjusted", async () => {
+test("a deleted charge of a closed hour is found, even if its search is deleted and the balance is adjusted", async () => {
   const charge = `(select id from pb.transfers where kind = 'capture' and wallet_id = '${walletId}' order by id desc limit 1)`;
   await db.owner.query(
     withoutTriggers(`create schema planted;
@@ -75,7 +75,7 @@ test("an hour that does not verify stays open until its difference is resolved",
   assert.deepEqual(await findDifferences(now), [], "budgets and runs are compared with their checkpoints");
 });
 
-test("a run returns at once while another is active", async () => {
+test("a run returns immediately while another is active", async () => {
   const client = new pg.Client({ connectionString: db.ownerUrl });
   await client.connect();
   await client.query("select pg_advisory_lock(hashtext('pennyblack reconcile'))");

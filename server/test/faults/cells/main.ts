@@ -29,7 +29,7 @@ interface Settings {
   kills: number;
 }
 
-/** Each part creates accounts of its own, because it compares all their charges with its journal. */
+/** Each part creates its own accounts, because it compares all their charges with its journal. */
 const parts: Record<string, (fleet: () => Promise<Fleet>, settings: Settings) => Promise<PartResult>> = {
   stop: async (open, { isShort, seed }) => {
     const fleet = await open();

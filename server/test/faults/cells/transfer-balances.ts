@@ -167,7 +167,7 @@ async function findWrongBalances({ fleet, balances }: Run): Promise<string[]> {
     .map(([id, balance]) => `wallet ${id} has ${found.get(id)}, not ${balance}`);
 }
 
-/** Each ledger is clean, and the clearing accounts of all cells sum to zero, also in hledger. */
+/** Each ledger is clean, and the clearing accounts of all cells sum to zero, in hledger too. */
 async function findWrongBooks(fleet: Fleet): Promise<string[]> {
   const violations: string[] = [];
   const journals: string[] = [];

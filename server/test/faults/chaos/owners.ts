@@ -148,7 +148,7 @@ function search(url: string, { key }: OwnedKey): Promise<Reply> {
   });
 }
 
-/** Retries until it succeeds, also after the run was stopped, as a payment processor would. */
+/** Retries until it succeeds, even after the run was stopped, as a payment processor would. */
 async function retryUntilSuccess(attempt: () => Promise<Reply>): Promise<Record<string, unknown>> {
   const deadline = performance.now() + 120_000;
   while (performance.now() < deadline) {

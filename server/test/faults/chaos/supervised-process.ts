@@ -23,7 +23,7 @@ export interface SupervisedProcess {
   signal(signal: NodeJS.Signals): void;
   /** Sends the signal, waits for the process to exit and does not restart it. */
   stop(signal: NodeJS.Signals): Promise<void>;
-  /** True between start and stop, also while the process is being restarted. */
+  /** True between start and stop, even while the process is being restarted. */
   shouldRun(): boolean;
 }
 

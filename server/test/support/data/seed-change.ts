@@ -16,7 +16,7 @@ export interface SeededChange {
   after?: Record<string, unknown>;
 }
 
-/** A row of the list of changes at a time of its own. */
+/** A row of the list of changes at a given time. */
 export async function seedChange(owner: Queryable, change: SeededChange): Promise<void> {
   const { at, act, subject, reason, outcome = "done", walletId, accountId, personId, before, after } = change;
   const operator = personId === undefined ? (change.operator ?? "alice") : null;

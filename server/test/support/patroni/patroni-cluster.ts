@@ -41,7 +41,7 @@ export interface PatroniCluster {
   /** The primary on the latest timeline seen so far. An old primary is not returned. */
   findPrimary(): Promise<Node | undefined>;
   replicasOf(primary: Node): Node[];
-  /** Of a node that accepts writes, also of an old primary. 0 if it is a replica or does not respond. */
+  /** Of a node that accepts writes, even if it is an old primary. 0 if it is a replica or does not respond. */
   timelineOf(node: Node): Promise<number>;
   /** Kills the postmaster with SIGKILL. Its child processes notice and exit. */
   killPostgres(node: Node): void;

@@ -20,7 +20,7 @@ export async function runAdmin(environment: Record<string, string>, ...args: str
   return { exitCode, stdout: printed, stderr: explained };
 }
 
-/** The same as `npm run admin` starts it, in a process of its own. */
+/** The admin command as `npm run admin` starts it, in a separate process. */
 export async function spawnAdmin(environment: Record<string, string>, ...args: string[]): Promise<AdminRun> {
   const run = spawnNode("admin/main.ts", environment, { args });
   const exitCode = await run.ended;

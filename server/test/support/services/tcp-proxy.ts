@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 interface Fault {
   words: string;
   at: "request" | "answer";
-  /** Cut closes both ends. Swallow leaves both open and forwards nothing any more. */
+  /** Cut closes both ends. Swallow leaves both open and forwards nothing. */
   how: "cut" | "swallow";
   whenDone: () => void;
 }
@@ -97,7 +97,7 @@ export class TcpProxy {
     this.#eachSocket((socket) => socket.resume());
   }
 
-  /** Drops everything in both directions, also on new connections, as a network that loses packets does. */
+  /** Drops everything in both directions, including on new connections, like a network that loses packets. */
   blackhole(isOn: boolean): void {
     this.#isBlackhole = isOn;
   }
