@@ -48,7 +48,7 @@ random_base64() { head -c 32 /dev/urandom | base64 | tr -d '\n'; }
 
 write_settings() {
   cat <<END
-# Settings for the server and the worker, one NAME=value per line. See docs/self-hosting.md for the list.
+# Settings for the server and the worker, one NAME=value per line. See docs/settings.md for the list.
 PENNYBLACK_PUBLIC_URL=http://localhost:8080
 # Operators and their tokens for the operator console.
 PENNYBLACK_OPERATORS=operator:$(random_hex)

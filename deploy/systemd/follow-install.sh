@@ -1,5 +1,5 @@
 #!/bin/bash
-# Follows the section "systemd" of docs/self-hosting.md in a new Debian 12 that boots its own systemd: every command and every
+# Follows the section "systemd" of docs/install.md in a new Debian 12 that boots its own systemd: every command and every
 # generated file unchanged, from an empty machine to a paid search, then an upgrade and a rollback. Prints the time of each
 # step. Only three things are provided: an upstream, a repository with two tags in place of GitHub, and the certificates of
 # this machine. Requires root, the programs below, and access to Debian's and npm's servers.
@@ -44,7 +44,7 @@ write_steps() {
     /^<!-- not run: .*follow-install\.sh/ { isNext = 1; next }
     /^```/ { if (isStep) isStep = 0; else if (isNext) { isStep = 1; isNext = 0; number++ } next }
     isStep { print >(folder "/step-" number ".sh") }
-  ' "$here/docs/self-hosting.md"
+  ' "$here/docs/install.md"
   cat >"$machine/srv/upstream.mjs" <<'END'
 import { createServer } from "node:http";
 const results = [{ title: "Advisory locks", url: "https://www.postgresql.org/docs/15/explicit-locking.html", content: "Locks" }];

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { constants } from "../../server/src/config/constants.ts";
 
-// The units of docs/self-hosting.md. systemd itself is not started: systemd-analyze checks the files.
+// The units of docs/install.md. systemd itself is not started: systemd-analyze checks the files.
 
 const root = resolve(import.meta.dirname, "../..");
 const names = readdirSync(import.meta.dirname).filter((name) => name.endsWith(".service"));

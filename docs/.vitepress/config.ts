@@ -63,7 +63,9 @@ const integrations = [
 ];
 
 const operators = [
-  { text: "Self-hosting", link: "/self-hosting" },
+  { text: "Install", link: "/install" },
+  { text: "Settings", link: "/settings" },
+  { text: "Operate", link: "/operate" },
   { text: "Security", link: "/security" },
   { text: "Personal data", link: "/personal-data" },
   { text: "Reliability", link: "/reliability" },

@@ -9,6 +9,7 @@ import { renderExamples } from "./api-docs/render-examples.ts";
 import { fieldTable, type OpenapiDocument, renderReference } from "./api-docs/render-reference.ts";
 import { resolveReferences } from "./api-docs/resolve-references.ts";
 import { type ApiDependencies, apiRoutes } from "./app/api-routes.ts";
+import { renderProviderSettings, renderSettings } from "./config/settings-page.ts";
 import { checksumOfSchema, parseVersion } from "./db/schema-files.ts";
 import { dialects } from "./dialects/dialects.ts";
 import { renderTable } from "./dialects/render-table.ts";
@@ -16,12 +17,14 @@ import { renderScopes } from "./keys/scopes.ts";
 import { insertGenerated } from "./lib/insert-generated.ts";
 import { version } from "./lib/version.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems/problems.ts";
+import { adapters } from "./providers/providers.ts";
 import { publicRoutes } from "./sites/public-routes.ts";
 import { renderMetricsPage } from "./telemetry/metrics-page.ts";
 
 // `npm run generate` writes openapi.json and the reference in docs from the routes, docs/problems from problems.ts,
 // the tables in docs/compat from the dialects, the scopes in docs/api-keys.md from scopes.ts, docs/metrics.md from
-// metric-table.ts, docs/examples.md from examples, docs/changelog.md from CHANGELOG.md, the chart's alert rules, and server/sql/VERSION.
+// metric-table.ts, docs/settings.md from config/settings.ts, docs/examples.md from examples, docs/changelog.md from
+// CHANGELOG.md, the chart's alert rules, and server/sql/VERSION.
 // With --check it fails if any is stale.
 
 const root = new URL("../../", import.meta.url);
@@ -32,6 +35,7 @@ const files = new Map<string, string>([
   ["docs/changelog.md", changelog()],
   ["docs/metrics.md", renderMetricsPage()],
   ["docs/examples.md", renderExamples(examples())],
+  ["docs/settings.md", settingsPage()],
   ["docs/api-keys.md", insertGenerated(readOrEmpty("docs/api-keys.md"), "server/src/keys/scopes.ts", renderScopes())],
   ["server/sql/VERSION", schemaVersion()],
   // A chart can contain only files from its own folder.
@@ -60,6 +64,11 @@ function openapi(): string {
 function examples(): Map<string, string> {
   const names = readdirSync(new URL("examples/", root)).filter((name) => /(?<!\.test)\.(?:ts|py)$/.test(name));
   return new Map(names.toSorted().map((name) => [name, readOrEmpty(`examples/${name}`)]));
+}
+
+function settingsPage(): string {
+  const page = insertGenerated(readOrEmpty("docs/settings.md"), "server/src/config/settings.ts", renderSettings());
+  return insertGenerated(page, "server/src/providers", renderProviderSettings(adapters));
 }
 
 /** All groups in one file. */

@@ -18,7 +18,7 @@ export function explainFailure(error: unknown, variable = "PENNYBLACK_DIRECT_DAT
     case "28000":
       return `PostgreSQL rejected the login: ${message}. Check ${variable}.`;
     case "42501":
-      return `The database login lacks a privilege: ${message}. See "Database roles of the admin command" in docs/self-hosting.md. If the login is ${roles.owner}, run "npm run migrate" with PENNYBLACK_ADMIN_DATABASE_URL, or as a superuser: ${grantAdminRoles}`;
+      return `The database login lacks a privilege: ${message}. See "Database roles of the admin command" in docs/operate.md. If the login is ${roles.owner}, run "npm run migrate" with PENNYBLACK_ADMIN_DATABASE_URL, or as a superuser: ${grantAdminRoles}`;
     case "22023":
     case "3D000":
     case "3F000":

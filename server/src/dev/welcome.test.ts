@@ -53,8 +53,8 @@ test("names sites that are being built, and the settings file of a second dev se
   assert.match(text, /the keys above end with this one/);
 });
 
-test("deploy/follow-self-hosting.sh finds the start, the URL and the live key in it", () => {
-  const script = readFileSync(new URL("../../../deploy/follow-self-hosting.sh", import.meta.url), "utf8");
+test("deploy/follow-install.sh finds the start, the URL and the live key in it", () => {
+  const script = readFileSync(new URL("../../../deploy/follow-install.sh", import.meta.url), "utf8");
   const text = welcome(everything, "4.2");
   const [, started = ""] = /until grep -q "(.+?)"/.exec(script) ?? [];
   const labels = [...script.matchAll(/sed -n 's\/\^ \*(.+?)  \*/g)].map(([, label = ""]) => label);

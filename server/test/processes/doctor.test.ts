@@ -156,7 +156,7 @@ test("invalid settings are reported together, before everything else", async () 
     settings: { PENNYBLACK_PORTT: "80", PENNYBLACK_SERVERS: "none", DATABASE_URL: "" },
   });
   assertFindings(diagnosis, [
-    /^error: PENNYBLACK_PORTT is not a known setting \(did you mean PORT\?\)\. See the settings in docs\/self-hosting\.md/,
+    /^error: PENNYBLACK_PORTT is not a known setting \(did you mean PORT\?\)\. See the settings in docs\/settings\.md/,
     /^error: DATABASE_URL is required/,
     /^error: PENNYBLACK_SERVERS must be/,
   ]);

@@ -23,7 +23,7 @@ import { runHaproxy } from "../support/services/haproxy.ts";
 import { runSql } from "./run-sql.ts";
 
 // A rolling upgrade and a rollback under load, with a folder for each release and a link to the one in use, as in
-// docs/self-hosting.md. Two servers run behind HAProxy and are restarted one after the other. No search may fail.
+// docs/install.md. Two servers run behind HAProxy and are restarted one after the other. No search may fail.
 //
 // The previous release is the newest tag, and until there is one a copy of the working tree. The next one is the working tree
 // with another signature of pb.hold and a changed trigger on pb.wallets, and its schema has to wait 30 s for that table's lock.

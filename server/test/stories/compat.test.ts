@@ -228,8 +228,8 @@ test("the settings of a key ignore parameters, make repeated searches free and s
 });
 
 test("the documented log format of HAProxy contains no query", async (t) => {
-  const page = readFileSync(new URL("../../../docs/self-hosting.md", import.meta.url), "utf8");
-  const format = /`(log-format "[^`]+")`/.exec(page)?.[1] ?? assert.fail("docs/self-hosting.md has no log format");
+  const page = readFileSync(new URL("../../../docs/operate.md", import.meta.url), "utf8");
+  const format = /`(log-format "[^`]+")`/.exec(page)?.[1] ?? assert.fail("docs/operate.md has no log format");
   const { test: key } = await createWallet();
   const folder = mkdtempSync(join(tmpdir(), "pennyblack-haproxy-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));

@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { copyFileSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
-import { upstreamVariables } from "../../src/config/config.ts";
-import { adapters } from "../../src/providers/providers.ts";
 import { createFixture } from "../fixture.ts";
 import { linkVendorClients } from "../support/clients/vendor-clients.ts";
 import { installPacked } from "../support/docs/packed-packages.ts";
@@ -93,6 +91,13 @@ test("every block that is not run states the reason", () => {
   const blocks = pagesRunHere.flatMap((page) => parseCodeBlocks(readFileSync(join(docs, page), "utf8")));
   const reasons = blocks.flatMap(({ mark }) => (mark?.kind === "not run" ? [mark.text] : []));
   assert.deepEqual(reasons, [
+    "runs in the foreground; server/test/stories starts its own servers",
+    "runs in the foreground and needs a SearXNG instance",
+    "installs packages and runs in the foreground; server/test/processes/dev-with-searx.test.ts starts it",
+    'needs Docker; "npm run image -- compose" runs it with podman-compose where images are available',
+    "needs Docker and a registry; deploy/image/image.long.test.ts checks the same build made with buildah",
+    "needs a cluster; deploy/helm/chart.test.ts checks what it would create",
+    ...Array<string>(7).fill("needs systemd and root; deploy/systemd/follow-install.sh runs it in a new Debian"),
     "needs a model",
     "needs Docker",
     "needs systemd and root; deploy/systemd/follow-install.sh runs it in a new Debian",
@@ -109,26 +114,9 @@ test("every block that is not run states the reason", () => {
     ...Array<string>(3).fill("server/test/processes/backup.long.test.ts runs it on its own cluster"),
     "needs Docker; deploy/edge/compose/compose.test.ts checks the files",
     "needs a cluster; deploy/helm/two-cells/two-cells.test.ts checks what it would create",
-    "runs in the foreground; server/test/stories starts its own servers",
-    "runs in the foreground and needs a SearXNG instance",
-    "installs packages and runs in the foreground; server/test/processes/dev-with-searx.test.ts starts it",
-    'needs Docker; "npm run image -- compose" runs it with podman-compose where images are available',
-    "needs Docker and a registry; deploy/image/image.long.test.ts checks the same build made with buildah",
-    "needs a cluster; deploy/helm/chart.test.ts checks what it would create",
-    ...Array<string>(7).fill("needs systemd and root; deploy/systemd/follow-install.sh runs it in a new Debian"),
     "needs a payment processor; server/test/stories runs it against a Stripe stub",
   ]);
   assert.ok(blocks.filter(({ language }) => /^(?:sh|ts|python)$/.test(language)).length - reasons.length >= 20);
-});
-
-test("the self-hosting page lists exactly the existing settings", () => {
-  const config = readFileSync(resolve(docs, "../server/src/config/config.ts"), "utf8");
-  const read = [...config.matchAll(/\bvariable: "(\w+)"/g)].map(([, name]) => name);
-  const rows = readFileSync(join(docs, "self-hosting.md"), "utf8").match(/^\| .*`[A-Z].*\|$/gm) ?? [];
-  // Settings are in the first column, those of providers in the second.
-  const listed = rows.flatMap((row) => [...row.matchAll(/`((?:PENNYBLACK_)?[A-Z_]+)`/g)].map(([, name]) => name));
-  const expected = new Set([...read, ...adapters.flatMap(upstreamVariables)]);
-  assert.deepEqual(new Set(listed), expected, "edit docs/self-hosting.md to match server/src/config/config.ts");
 });
 
 test("every test query on the test mode page returns the documented response", async () => {

@@ -50,7 +50,7 @@ function readAll(readSettings: CommandContext["readSettings"]): { config: Doctor
     return { config: readSettings([...serverSettings, ...workerSettings, "directDatabaseUrl"]) };
   } catch (failure) {
     if (!(failure instanceof ConfigFaults)) throw failure;
-    const fix = "See the settings in docs/self-hosting.md.";
+    const fix = "See the settings in docs/settings.md.";
     return { faults: failure.faults.map((fault) => error(`${fault}.`, fix)) };
   }
 }

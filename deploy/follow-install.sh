@@ -1,9 +1,9 @@
 #!/bin/bash
-# Runs "Local development" of docs/self-hosting.md in a fresh Debian 12, from a clean clone to the first paid search through a
+# Runs "Local development" of docs/install.md in a fresh Debian 12, from a clean clone to the first paid search through a
 # real searx, and prints the time of each step. Only the prerequisites are provided: this machine's Node and npm, and a clone
 # of the last commit. Requires root and mmdebstrap.
 #
-#   deploy/follow-self-hosting.sh
+#   deploy/follow-install.sh
 
 set -euo pipefail
 here="$(cd "$(dirname "$0")/.." && pwd)"
@@ -31,7 +31,7 @@ main() {
 # Runs in the chroot. Uses the commands from the page with different ports, because the defaults may be in use.
 follow() {
   cd /srv/pennyblack
-  local page=docs/self-hosting.md
+  local page=docs/install.md
   command_from_page() { grep -m1 -A "${2:-0}" "^$1" "$page"; }
   log_time() { echo "$SECONDS s: $1"; }
   apt-get update >/dev/null
