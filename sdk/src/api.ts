@@ -481,6 +481,14 @@ export type KeyCompat = {
     run?: CompatRun;
 };
 
+/** The domains that searches with the key may return, such as `example.com` or `docs.example.com`. A domain includes its subdomains. At most 200 in both lists together, stored in lower case and ASCII. A change replaces both lists. */
+export type KeySources = {
+    /** Results from these domains and their subdomains are removed. */
+    block?: string[];
+    /** Results from all other domains are removed. `block` takes precedence. */
+    only?: string[];
+};
+
 export type KeyCreator = {
     /** @enum {string} */
     type: "person" | "key" | "operator";
@@ -509,6 +517,8 @@ export type Key = {
     end_user_limit: KeyEndUserLimit | null;
     /** Null without settings. */
     compat: KeyCompat | null;
+    /** Null if results of every domain are returned. */
+    sources: KeySources | null;
     /** Null for no expiry. */
     expires_at: string | null;
     /** Null if not revoked. */
@@ -571,6 +581,7 @@ export type CreateKeyRequest = {
     budget?: KeyBudgetLimits | null;
     end_user_limit?: EndUserLimit | null;
     compat?: KeyCompat | null;
+    sources?: KeySources | null;
     /** Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write` includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys. */
     scopes?: Scope[];
 };
@@ -592,6 +603,7 @@ export type UpdateKeyRequest = {
     budget?: KeyBudgetLimits | null;
     end_user_limit?: EndUserLimit | null;
     compat?: KeyCompat | null;
+    sources?: KeySources | null;
 };
 
 export type RotateKeyRequest = {

@@ -49,7 +49,8 @@ export function createApp(config: ServerConfig, log: Log): App {
   const services = openServices(config, log, state);
   const { metrics, connections, limits, secrets, dataKeys, router, lenses, figures, reports } = services;
   const { publicUrl, trustedProxies, operators } = config;
-  const manageWith = createManagement(config, log, { connections, admission: limits.admission, secrets, dataKeys });
+  const { admission } = limits;
+  const manageWith = createManagement(config, log, { router, connections, admission, secrets, dataKeys });
   const forwarding = createForwardingWatch(log);
   const provider = watchOidc(config);
   if (provider) metrics.watchDependency("oidc", provider.isAvailable);

@@ -16,6 +16,7 @@ import { schemaFaults } from "./schema-faults.ts";
 import { inputFaults, keyFaults, problemFaults, searchFaults } from "./search-faults.ts";
 import { secretFaults } from "./secret-faults.ts";
 import { sharingFaults } from "./sharing-faults.ts";
+import { sourceFaults } from "./source-faults.ts";
 import { timelineFaults } from "./timeline-faults.ts";
 import { transferFaults } from "./transfer-faults.ts";
 import { laneFaults, paymentFaults, walletFaults } from "./wallet-faults.ts";
@@ -46,6 +47,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...endUserFaults,
   ...mcpFaults,
   ...dialectFaults,
+  ...sourceFaults,
   ...abuseFaults,
   ...schemaFaults,
   ...countingFaults,

@@ -18,6 +18,7 @@ import type { PaymentProcessor } from "../payments/payments.ts";
 import { createStripe } from "../payments/stripe.ts";
 import { type TopUpRouteDependencies, topUpRoutes } from "../payments/top-up-routes.ts";
 import { webhookRoute } from "../payments/webhook-route.ts";
+import type { Router } from "../search/routing.ts";
 import type { SearchRunner } from "../search/run-search.ts";
 import { searchRoutes } from "../search/search-routes.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -79,6 +80,7 @@ export function managementRoutes(dependencies: ManagementDependencies): Route[] 
 }
 
 interface ManagementServices {
+  router: Pick<Router, "maxOnlyDomains">;
   connections: Pick<Connections, "tenantPool" | "paymentsPool" | "redis">;
   admission: Pick<Admission, "enter">;
   secrets: Secrets;
@@ -89,7 +91,7 @@ interface ManagementServices {
 export function createManagement(
   config: ServerConfig,
   log: Log,
-  { connections, admission, secrets, dataKeys }: ManagementServices,
+  { router, connections, admission, secrets, dataKeys }: ManagementServices,
 ): (guard: Guard) => ManagementDependencies {
   const { stripeSecretKey: secretKey, stripeWebhookSecrets: webhookSecrets, stripeUrl: url } = config;
   const { webhooksAllowPrivate: allowPrivate } = config;
@@ -109,6 +111,7 @@ export function createManagement(
     payments: connections.paymentsPool,
     guard,
     pepper: writingPepper(config),
+    maxOnlyDomains: router.maxOnlyDomains,
     sharedLimits: {
       live: { searchesPerSecond: config.walletRate, searchesInFlight: config.walletInFlight },
       test: { searchesPerSecond: config.walletTestRate, searchesInFlight: config.walletTestInFlight },

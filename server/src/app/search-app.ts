@@ -3,6 +3,7 @@ import type { Pool } from "../db/pool.ts";
 import { readCredential } from "../http/input/credentials.ts";
 import type { Keys, Principal } from "../keys/keys.ts";
 import type { Secrets } from "../lib/secrets.ts";
+import { allowsHost } from "../lib/source-policy.ts";
 import { version } from "../lib/version.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { CostCaps } from "../limits/cost-caps.ts";
@@ -63,7 +64,8 @@ export function createSearchDependencies(dependencies: SearchAppDependencies): S
       limits: config,
       trackInFlight: metrics.trackInFlight,
     }),
-    queryLimits: (mode) => (mode === "test" ? [] : router.queryLimits()),
+    queryLimits: (mode, sources) => (mode === "test" ? [] : router.queryLimits(sources)),
+    maxOnlyDomains: router.maxOnlyDomains,
     async toStoredEndUser(caller, id) {
       const stored = await toStoredEndUser(dataKeys, caller, id);
       if (caller.mode === "test") await limitTestEndUsers(caller.walletId, stored);
@@ -79,9 +81,15 @@ export function createSearchDependencies(dependencies: SearchAppDependencies): S
         return parsed.kind === "problem" ? parsed.code : undefined;
       },
     }),
-    rank(hits, input) {
-      const ranked = ranking.rank({ ...input, results: cleanResults(hits) });
-      return { ...ranked, results: ranked.results.map((result) => result.toPlain()) };
+    rank(hits, { sources, ...input }) {
+      const results = cleanResults(hits);
+      const allowed = sources ? results.filter(({ host }) => allowsHost(sources, host)) : results;
+      const ranked = ranking.rank({ ...input, results: allowed });
+      return {
+        ...ranked,
+        results: ranked.results.map((result) => result.toPlain()),
+        ...(sources && { filtered: results.length - allowed.length }),
+      };
     },
     ...payments,
     makeClaim: async (caller, key, input) => makeClaim(await dataKeys.open(caller), caller.mode, key, input),

@@ -15,6 +15,8 @@ export const responseHeaders = {
   "Retry-After": "The number of seconds to wait before a retry, if a retry can succeed.",
   "Server-Timing": "Duration of the steps auth, hold, upstream and capture, in milliseconds.",
   "Search-Upstreams": "Number of upstreams queried. 0 if all are known to fail.",
+  "Search-Filtered":
+    "Number of results that `sources` of the key, or the domain filters of a compatibility endpoint, removed. Absent without either.",
   "Rank-Lens": "The lens that ranked the results, as `name@version`. See `/v1/lenses`.",
   "Rank-Explain": "If requested: each result's position at the upstream, tier, reason and score. At most 4 kB.",
   "Preference-Applied": "`wait=2` if the `Prefer` header set the timeout.",

@@ -7,6 +7,7 @@ import { toCompat } from "./compat.ts";
 import { keyResource } from "./key-resource.ts";
 import { insufficientScope, isListed, type OnFound, type Principal, toBlockList } from "./keys.ts";
 import { listKeys } from "./list-keys.ts";
+import { toSourcePolicy } from "./source-policy.ts";
 
 /** The principal of one of the wallet's keys, after the checks that a search with the key itself would go through. */
 export async function findPrincipal(
@@ -17,8 +18,11 @@ export async function findPrincipal(
   const [key] = await asTenant(tenant, walletId, (db) => listKeys(db, walletId, { id: keyId })).catch(unavailable);
   if (!key) throw noSuchResource(keyResource);
   const { mode, scopes, searchesPerSecond, searchesInFlight } = key;
-  const compat = key.compat ? { compat: toCompat(key.compat) } : {};
-  const principal = { keyId, walletId, mode, scopes, searchesPerSecond, searchesInFlight, ...compat };
+  const settings = {
+    ...(key.compat && { compat: toCompat(key.compat) }),
+    ...(key.sources && { sources: toSourcePolicy(key.sources) }),
+  };
+  const principal = { keyId, walletId, mode, scopes, searchesPerSecond, searchesInFlight, ...settings };
   onFound(principal);
   if (key.state !== "active") throw new Problem(key.state === "revoked" ? "api_key_revoked" : "api_key_expired");
   if (key.allowedIps && !isListed(toBlockList(key.allowedIps), ip))

@@ -4,10 +4,12 @@ import { type Fault, fieldFault, invalidInput, listWords } from "../http/input/f
 import { describeTime } from "../http/input/query-parameters.ts";
 import { textPatterns } from "../http/input/text-patterns.ts";
 import { parseUsd } from "../lib/money.ts";
+import type { MaxOnlyDomains } from "../lib/source-policy.ts";
 import { compatSchema, findCompatFaults } from "./compat.ts";
 import type { KeyMode } from "./key-format.ts";
 import type { KeyFields } from "./manage-keys.ts";
 import { defaultScopes, type Scope, scopesOf } from "./scopes.ts";
+import { findSourcesFaults, normalizeSources, sourcesSchema } from "./source-policy.ts";
 
 // Request bodies of the key routes.
 
@@ -69,6 +71,7 @@ const changeable = {
   ),
   end_user_limit: Type.Optional(orNull(endUserLimitSchema)),
   compat: Type.Optional(orNull(compatSchema)),
+  sources: Type.Optional(orNull(sourcesSchema)),
 };
 
 export const newKeySchema = Type.Object(
@@ -112,8 +115,12 @@ export const rotationSchema = Type.Object(
   { additionalProperties: false, title: "RotateKeyRequest" },
 );
 
-/** `own`: the scopes of the key that creates the new one. */
-export function readNewKey(body: Static<typeof newKeySchema>, own: readonly Scope[]): KeyFields & { scopes: Scope[] } {
+/** `own`: the scopes of the key that creates the new one. `maxOnly`: of the upstreams; it does not apply to test keys. */
+export function readNewKey(
+  body: Static<typeof newKeySchema>,
+  own: readonly Scope[],
+  maxOnly: MaxOnlyDomains,
+): KeyFields & { scopes: Scope[] } {
   const mode: KeyMode = body.mode;
   const defaults = mode === "mgmt" ? defaultScopes.mgmt.filter((scope) => own.includes(scope)) : defaultScopes[mode];
   const scopes: Scope[] = body.scopes ?? [...defaults];
@@ -127,36 +134,38 @@ export function readNewKey(body: Static<typeof newKeySchema>, own: readonly Scop
       ),
     );
   if (mode === "mgmt") faults.push(...findSpendingLimits(body));
-  const fields = readFields(body, faults);
+  const fields = readFields(body, faults, mode === "test" ? undefined : maxOnly);
   const { searches_per_second = 1_000, searches_in_flight = 1_000 } = fields;
   return { ...fields, searches_per_second, searches_in_flight, scopes };
 }
 
-export function readKeyChanges(body: Static<typeof keyChangesSchema>): KeyFields {
-  return readFields(body, []);
+export function readKeyChanges(body: Static<typeof keyChangesSchema>, maxOnly: MaxOnlyDomains): KeyFields {
+  return readFields(body, [], maxOnly);
 }
 
-/** Faults of a management key, which cannot spend. */
-export function findSpendingLimits(fields: { budget?: unknown; end_user_limit?: unknown }): Fault[] {
-  const limits = { budget: fields.budget, end_user_limit: fields.end_user_limit };
+/** Faults of a management key, which cannot search. */
+export function findSpendingLimits(fields: Pick<KeyFields, "budget" | "end_user_limit" | "sources">): Fault[] {
+  const limits = { budget: fields.budget, end_user_limit: fields.end_user_limit, sources: fields.sources };
   return Object.entries(limits).flatMap(([name, limit]) =>
     limit ? [fieldFault(name, "is not allowed for a management key")] : [],
   );
 }
 
-function readFields(body: Static<typeof keyChangesSchema>, faults: Fault[]): KeyFields {
-  const { name, allowed_ips, expires_at, searches_per_second, searches_in_flight, budget, end_user_limit, compat } =
-    body;
+function readFields(body: Static<typeof keyChangesSchema>, faults: Fault[], maxOnly: MaxOnlyDomains): KeyFields {
+  const { name, allowed_ips, expires_at, searches_per_second, searches_in_flight, budget, end_user_limit } = body;
+  const { compat, sources } = body;
   for (const [index, network] of (allowed_ips ?? []).entries()) {
     if (!isNetwork(network)) faults.push(fieldFault(`allowed_ips/${index}`, networkRule));
   }
   const expiryFault = typeof expires_at === "string" ? findExpiryFault(expires_at) : undefined;
   if (expiryFault !== undefined) faults.push(fieldFault("expires_at", expiryFault));
   if (compat) faults.push(...findCompatFaults(compat));
+  if (sources) faults.push(...findSourcesFaults(sources, maxOnly));
   if (faults.length > 0) throw invalidInput(faults);
   const limits = { searches_per_second, searches_in_flight, budget: readBudget(budget) };
   const endUserLimit = end_user_limit && { ...end_user_limit, amount: String(parseUsd(end_user_limit.amount)) };
-  const fields = { name, allowed_ips, expires_at, ...limits, end_user_limit: endUserLimit, compat };
+  const settings = { compat, sources: sources && normalizeSources(sources) };
+  const fields = { name, allowed_ips, expires_at, ...limits, end_user_limit: endUserLimit, ...settings };
   // JSON.stringify drops undefined fields, which leaves them unchanged.
   return fields as KeyFields;
 }

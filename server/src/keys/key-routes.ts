@@ -9,6 +9,7 @@ import { pageQuery, readQuery, toCursor } from "../http/input/query-parameters.t
 import { jsonReader } from "../http/input/read-json.ts";
 import { bodyProblems, managementProblems, pageParameters, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
+import type { MaxOnlyDomains } from "../lib/source-policy.ts";
 import { Problem } from "../problems/problems.ts";
 import {
   findSpendingLimits,
@@ -51,6 +52,8 @@ export interface KeyRouteDependencies {
   pepper: Pepper;
   /** What all live keys, and all test keys, of a wallet share. */
   sharedLimits: Record<"live" | "test", SharedLimits>;
+  /** Of the configured upstreams. */
+  maxOnlyDomains: () => MaxOnlyDomains;
 }
 
 export function keyRoutes(dependencies: KeyRouteDependencies): Route[] {
@@ -124,7 +127,7 @@ function read({ tenant, guard }: KeyRouteDependencies): Route {
   };
 }
 
-function create({ tenant, guard, pepper }: KeyRouteDependencies): Route {
+function create({ tenant, guard, pepper, maxOnlyDomains }: KeyRouteDependencies): Route {
   const readBody = jsonReader(newKeySchema);
   return {
     method: "POST",
@@ -141,7 +144,7 @@ function create({ tenant, guard, pepper }: KeyRouteDependencies): Route {
     handle: async (request, reply) => {
       const manager = await guard(request, reply, "keys:write");
       const body = await readBody(request.raw);
-      const fields = readNewKey(body, manager.scopes);
+      const fields = readNewKey(body, manager.scopes, maxOnlyDomains());
       checkGrantedScopes(manager.scopes, fields.scopes);
       const created = await createOwnKey(tenant, manager, { mode: body.mode, pepper, fields }).catch(toProblem);
       await throwUnlessDone(tenant, manager, created.outcome);
@@ -150,7 +153,7 @@ function create({ tenant, guard, pepper }: KeyRouteDependencies): Route {
   };
 }
 
-function change({ tenant, guard }: KeyRouteDependencies): Route {
+function change({ tenant, guard, maxOnlyDomains }: KeyRouteDependencies): Route {
   const readBody = jsonReader(keyChangesSchema);
   return {
     method: "PATCH",
@@ -167,7 +170,9 @@ function change({ tenant, guard }: KeyRouteDependencies): Route {
     handle: async (request, reply) => {
       const manager = await guard(request, reply, "keys:write");
       const id = readId(request.params);
-      const changes = readKeyChanges(await readBody(request.raw));
+      const body = await readBody(request.raw);
+      const isTest = body.sources?.only && (await readOne(tenant, manager.walletId, id)).mode === "test";
+      const changes = readKeyChanges(body, isTest ? undefined : maxOnlyDomains());
       const outcome = await changeOwnKey(tenant, manager, id, changes).catch(toProblem);
       await throwUnlessDone(tenant, manager, outcome, changes);
       return serializeKey(await readOne(tenant, manager.walletId, id));

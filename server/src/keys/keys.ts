@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { createLane } from "../db/lane.ts";
 import { type Queryable, withTimeout } from "../db/pool.ts";
 import type { Compat } from "../dialects/dialects.ts";
+import type { SourcePolicy } from "../lib/source-policy.ts";
 import type { KeyGuessLimiter } from "../limits/key-guessing.ts";
 import { Problem, type ProblemOptions } from "../problems/problems.ts";
 import { type CompatBody, toCompat } from "./compat.ts";
@@ -11,6 +12,7 @@ import { describeInvalidKey } from "./describe-invalid-key.ts";
 import { type CachedKey, createKeyCache } from "./key-cache.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
 import { defaultScopes, hasScope, type Scope } from "./scopes.ts";
+import { type SourcesBody, toSourcePolicy } from "./source-policy.ts";
 
 export { type KeyMode, keyPattern, type Pepper } from "./key-format.ts";
 export { findKeys, type LeakedKey, revokeLeakedKeys } from "./leaked-keys.ts";
@@ -28,6 +30,8 @@ export interface Principal {
   searchesInFlight: number;
   /** For the compatibility endpoints. Undefined if the key has no such settings. */
   compat?: Compat;
+  /** Undefined if searches may return results of every domain. */
+  sources?: SourcePolicy;
   /** Of the wallet. Undefined if it had none at the look-up, and for a key chosen in the console. */
   sealedDataKey?: Buffer | undefined;
   /** Whether the wallet stores the ids of end users as they are sent. Undefined for a key chosen in the console. */
@@ -235,6 +239,7 @@ interface KeyRow {
   is_suspended: boolean;
   has_expiry: boolean;
   compat: CompatBody | null;
+  sources: SourcesBody | null;
   data_key: Buffer | null;
   stores_plain_end_users: boolean;
 }
@@ -268,6 +273,7 @@ function toFoundKey(row: KeyRow): FoundKey {
     refusal: refusalOf(row),
     hasExpiry: row.has_expiry,
     ...(row.compat && { compat: toCompat(row.compat) }),
+    ...(row.sources && { sources: toSourcePolicy(row.sources) }),
     sealedDataKey: row.data_key ?? undefined,
     storesPlainEndUsers: row.stores_plain_end_users,
   };

@@ -5,6 +5,7 @@ import { type KeyBudget, readKeyBudgets } from "../wallet/wallet.ts";
 import type { CompatBody } from "./compat.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, startOfKey } from "./key-format.ts";
 import { type KeyView, listKeys } from "./list-keys.ts";
+import type { SourcesBody } from "./source-policy.ts";
 
 // Key management by a management key or by a person in the console. The database checks permissions and applies each change
 // under the wallet lock.
@@ -55,6 +56,7 @@ export interface KeyFields {
   budget?: { total?: string | null; day?: string | null; month?: string | null } | null;
   end_user_limit?: { amount: string; period: "day" | "month" } | null;
   compat?: CompatBody | null;
+  sources?: SourcesBody | null;
 }
 
 export interface CreatedKey {

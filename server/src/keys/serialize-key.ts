@@ -4,6 +4,7 @@ import { formatUsd, type Micros } from "../lib/money.ts";
 import type { KeyBudget } from "../wallet/wallet.ts";
 import { compatSchema } from "./compat.ts";
 import type { KeyWithBudget } from "./manage-keys.ts";
+import { sourcesSchema } from "./source-policy.ts";
 
 // Keys in API responses. Only the response that creates a key contains the key itself.
 
@@ -69,6 +70,7 @@ export const keySchema = Type.Object(
       { description: "The most that each end user can spend with this key. Null without a limit." },
     ),
     compat: Type.Union([compatSchema, Type.Null()], { description: "Null without settings." }),
+    sources: Type.Union([sourcesSchema, Type.Null()], { description: "Null if results of every domain are returned." }),
     expires_at: timeOrNull("Null for no expiry."),
     revoked_at: timeOrNull("Null if not revoked."),
     revoked_reason: Type.Union([Type.Enum(["owner", "operator", "leaked", "account_deleted"]), Type.Null()]),
@@ -163,6 +165,7 @@ export function serializeKey(key: KeyWithBudget) {
       : null,
     end_user_limit: serializeEndUserLimit(budget),
     compat: key.compat,
+    sources: key.sources,
     expires_at: formatTime(key.expiresAt),
     revoked_at: formatTime(key.revokedAt),
     revoked_reason: key.revokedReason,

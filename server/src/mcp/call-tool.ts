@@ -86,9 +86,11 @@ async function searchWeb({ run, ...body }: Arguments, call: ToolCall): Promise<C
     const charge = formatUsd(answer.charge);
     const balance = caller.scopes.includes("wallet:read") ? formatUsd(answer.balance) : null;
     const ofRun = left.find(({ limit }) => limit === "run");
-    const { isReplayed } = answer;
+    const { isReplayed, filtered = 0 } = answer;
     return {
-      content: [{ type: "text", text: formatResults({ results, charge, isReplayed, balance, budgets: left }) }],
+      content: [
+        { type: "text", text: formatResults({ results, filtered, charge, isReplayed, balance, budgets: left }) },
+      ],
       structuredContent: {
         notice,
         query,

@@ -5,6 +5,7 @@
 // credentials are sent only to the configured host are enforced in one place.
 
 import type { CostCap } from "../lib/cost-cap.ts";
+import type { SourcePolicy } from "../lib/source-policy.ts";
 
 export type Category = "programming" | "research" | "gov" | "business";
 
@@ -13,6 +14,8 @@ export interface UpstreamSearch {
   query: string;
   n: number;
   category?: Category | undefined;
+  /** For an upstream with domain filters; every result is checked afterwards. Has at most as many domains as its filters. */
+  sources?: SourcePolicy | undefined;
 }
 
 /** One result from the upstream, before any cleaning: only the types are checked. */
@@ -56,6 +59,11 @@ export interface QueryLimit {
   words?: number;
 }
 
+export interface DomainFilter {
+  only: number;
+  block: number;
+}
+
 /** A configured provider. */
 export interface Provider {
   name: string;
@@ -67,6 +75,8 @@ export interface Provider {
   maxPages: number;
   /** Cost of a search for `n` results to the operator, in micro-USD. */
   costMicros: (n: number) => bigint;
+  /** The most domains that a request can restrict its results to, and exclude. Undefined without such parameters. */
+  domainFilter?: DomainFilter;
   /** Its empty answers can hide failures, so another upstream is tried before an empty result is returned. */
   emptyIsUnreliable?: boolean;
   /** `page` counts from 1. */

@@ -14,6 +14,7 @@ export const tavily: Adapter = {
     documentation: "https://docs.tavily.com/documentation/api-reference/endpoint/search",
     queryLimit: { characters: 400 },
     resultsPerPage: 20,
+    domainFilter: { only: 300, block: 150 },
     maxPages: 1,
     // One credit at the pay-as-you-go price. `advanced` depth would cost two.
     costMicros: () => 8_000n,
@@ -22,7 +23,7 @@ export const tavily: Adapter = {
   }),
 };
 
-function request(endpoint: string, key: string, { query, n, category }: UpstreamSearch): UpstreamCall {
+function request(endpoint: string, key: string, { query, n, category, sources }: UpstreamSearch): UpstreamCall {
   return postJson(
     endpoint,
     { authorization: `Bearer ${key}` },
@@ -31,6 +32,8 @@ function request(endpoint: string, key: string, { query, n, category }: Upstream
       max_results: n,
       search_depth: "basic",
       topic: category === "business" ? "finance" : "general",
+      ...(sources?.only && { include_domains: sources.only }),
+      ...(sources && sources.block.length > 0 && { exclude_domains: sources.block }),
     },
   );
 }

@@ -23,6 +23,8 @@ export function cleanResults(hits: readonly Hit[]): CleanResult[] {
 /** Cleans each text when it is first read: ranking reads and returns only about half of an upstream's results. */
 class CleanResult implements SearchResult {
   readonly url: string;
+  /** The hostname of the URL. */
+  readonly host: string;
   readonly source: string;
   readonly #hit: Hit;
   #title: string | undefined;
@@ -30,6 +32,7 @@ class CleanResult implements SearchResult {
 
   constructor(hit: Hit, { href, hostname }: URL) {
     this.url = href;
+    this.host = hostname;
     this.source = hostname.startsWith("www.") ? hostname.slice(4) : hostname;
     this.#hit = hit;
   }

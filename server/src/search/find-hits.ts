@@ -3,12 +3,11 @@ import { NoResponse } from "../http/no-response.ts";
 import type { KeyMode } from "../keys/keys.ts";
 import { suggest } from "../lib/suggest.ts";
 import { exampleProblem, isProblemCode, Problem, problemCodes } from "../problems/problems.ts";
-import type { Hit, QueryUpstream, UpstreamFailure } from "../providers/provider.ts";
+import type { Hit, QueryUpstream, UpstreamFailure, UpstreamSearch } from "../providers/provider.ts";
 import { forwardFailure } from "./forward-failure.ts";
-import type { SearchInput } from "./parse-search.ts";
 import type { Routed, RouteOptions, Router } from "./routing.ts";
 
-export type FindHits = (mode: KeyMode, input: SearchInput, options: FindOptions) => Promise<Found>;
+export type FindHits = (mode: KeyMode, input: UpstreamSearch, options: FindOptions) => Promise<Found>;
 
 export interface FindOptions extends RouteOptions {
   /** The seconds in `Prefer: wait`, if the caller set the deadline. */

@@ -21,7 +21,8 @@ const tagBytes = 16;
 export function makeClaim(dataKey: DataKey, mode: string, key: string, input: SearchInput): Claim {
   const scopedKey = `${mode}/${key}`;
   // No Idempotency-Key contains the zero byte, so the two parts cannot run into each other.
-  const keyedInput = `${scopedKey}\0${JSON.stringify([input.query, input.n, input.category ?? null])}`;
+  const { query, n, category = null, requested } = input;
+  const keyedInput = `${scopedKey}\0${JSON.stringify([query, n, category, ...(requested ? [requested] : [])])}`;
   return {
     keyHmac: hmac(dataKey.claim, scopedKey),
     fingerprint: hmac(dataKey.fingerprint, keyedInput),

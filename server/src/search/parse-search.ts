@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import { Compile } from "typebox/compile";
 import { type Fault, fieldFault, invalidInput } from "../http/input/faults.ts";
 import { describeFaults, parseJson } from "../http/input/read-json.ts";
+import type { SourcePolicy } from "../lib/source-policy.ts";
 import { Problem } from "../problems/problems.ts";
 import type { QueryLimit } from "../providers/provider.ts";
 import { accepts, countWords, widest } from "./query-limit.ts";
@@ -15,6 +16,8 @@ export interface SearchInput {
   query: string;
   n: number;
   category?: Category;
+  /** The domains that the request allows, before the policy of its key is applied. Not part of the body. */
+  requested?: SourcePolicy;
 }
 
 const maxQueryCharacters = 2_048;

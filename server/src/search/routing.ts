@@ -1,4 +1,5 @@
 import { type Micros, priceMicros } from "../lib/money.ts";
+import type { MaxOnlyDomains, SourcePolicy } from "../lib/source-policy.ts";
 import type { CostCaps } from "../limits/cost-caps.ts";
 import type {
   Provider,
@@ -20,8 +21,9 @@ import { createUpstreamState, type KeyState, type UpstreamReport, type UpstreamS
 
 export interface Router {
   query: (search: UpstreamSearch, options: RouteOptions) => Promise<Routed>;
-  /** At least one of these must accept a query. */
-  queryLimits: () => QueryLimit[];
+  /** Of the upstreams that can apply the policy. At least one of these must accept a query. */
+  queryLimits: (sources?: SourcePolicy) => QueryLimit[];
+  maxOnlyDomains: () => MaxOnlyDomains;
   /** Searches in progress continue with the previous ones. */
   replaceUpstreams(upstreams: readonly Upstream[]): void;
   recordCharge(upstream: string, charge: Micros): void;
@@ -70,8 +72,8 @@ export function createRouter({ upstreams: configured, caps, callProvider, onCall
     search: UpstreamSearch,
     { calls, ...options }: RouteOptions,
   ): Promise<UpstreamAnswer> {
-    const n = candidateCount(provider, search.n);
-    const cost = provider.costMicros(n);
+    const sent = toUpstreamSearch(provider, search);
+    const cost = provider.costMicros(sent.n);
     const onSent = (): void => {
       upstream.health.recordCost(cost);
       caps.recordCost(provider.name, cost);
@@ -79,7 +81,7 @@ export function createRouter({ upstreams: configured, caps, callProvider, onCall
     };
     const recordAnswer = startCall(Date.now());
     const endAttempt = options.startAttempt?.(provider.name);
-    const answer = await callProvider(provider, { ...search, n }, { ...options, onSent });
+    const answer = await callProvider(provider, sent, { ...options, onSent });
     endAttempt?.(answer.ok ? "ok" : answer.reason, answer.ok ? undefined : answer.upstreamStatus);
     recordAnswer(answer, Date.now());
     const isOpen = upstream.isOpen(Date.now());
@@ -126,7 +128,8 @@ export function createRouter({ upstreams: configured, caps, callProvider, onCall
         createUpstreamState(upstream, caps, upstreams.find(({ name }) => name === upstream.name)?.health),
       );
     },
-    queryLimits: () => upstreams.map(({ provider }) => provider.queryLimit),
+    queryLimits: (sources) => limitsOf(upstreams, sources),
+    maxOnlyDomains: () => maxOnlyOf(upstreams),
     recordCharge: (upstream, charge) => upstreams.find(({ name }) => name === upstream)?.health.recordCharge(charge),
     report: () => upstreams.map((upstream) => upstream.report(Date.now())),
   };
@@ -141,10 +144,39 @@ function inOrder(upstreams: readonly UpstreamState[], search: UpstreamSearch, no
   const penalty = ({ upstream: { provider }, key }: Candidate): number =>
     (key.isOpen(nowMs) ? 2 : 0) + (provider.costMicros(candidateCount(provider, search.n)) > priceMicros ? 1 : 0);
   return upstreams
-    .filter(({ provider }) => accepts(provider.queryLimit, search.query))
+    .filter(({ provider }) => acceptsSearch(provider, search))
     .flatMap((upstream) => upstream.keys.map((key) => ({ upstream, key })))
     .filter(({ key }) => !key.isBlocked(nowMs))
     .toSorted((a, b) => penalty(a) - penalty(b));
+}
+
+function acceptsSearch(provider: Provider, { query, sources }: UpstreamSearch): boolean {
+  return accepts(provider.queryLimit, query) && canApply(provider, sources);
+}
+
+/**
+ * Whether the upstream can find results that the policy allows. Blocked domains can be removed from its results, but a search
+ * of the whole web has few or no results of given domains.
+ */
+function canApply({ domainFilter }: Provider, sources: SourcePolicy | undefined): boolean {
+  return sources?.only === undefined || sources.only.length <= (domainFilter?.only ?? 0);
+}
+
+function limitsOf(upstreams: readonly UpstreamState[], sources: SourcePolicy | undefined): QueryLimit[] {
+  return upstreams.filter(({ provider }) => canApply(provider, sources)).map(({ provider }) => provider.queryLimit);
+}
+
+function maxOnlyOf(upstreams: readonly UpstreamState[]): MaxOnlyDomains {
+  if (upstreams.length === 0) return undefined;
+  return Math.max(...upstreams.map(({ provider }) => provider.domainFilter?.only ?? 0));
+}
+
+/** The search as this upstream gets it: with more candidates, and of the policy what its parameters can express. */
+function toUpstreamSearch(provider: Provider, search: UpstreamSearch): UpstreamSearch {
+  const { sources } = search;
+  const { domainFilter } = provider;
+  const fitting = sources && domainFilter && { ...sources, block: sources.block.slice(0, domainFilter.block) };
+  return { ...search, n: candidateCount(provider, search.n), sources: fitting };
 }
 
 /** The failure to report if no call was sent: that of the circuit or cap that ends first. */
@@ -155,7 +187,7 @@ function findBlocked(
 ): UpstreamFailure | undefined {
   const now = Date.now();
   const blocked = upstreams
-    .filter(({ provider }) => accepts(provider.queryLimit, search.query))
+    .filter(({ provider }) => acceptsSearch(provider, search))
     .flatMap(({ keys }) => keys.flatMap((key) => key.blockedBy(now) ?? []))
     .toSorted((a, b) => (a.retryAfterSeconds ?? 0) - (b.retryAfterSeconds ?? 0));
   for (const { provider, blockedBy } of blocked)

@@ -30,6 +30,7 @@ function createRunner(error: unknown, found: Principal | undefined) {
     authenticate: async () => found ?? fail(),
     acquireSlot: async () => ({ headers: { "ratelimit-policy": "", ratelimit: "" }, release: () => undefined }),
     queryLimits: () => [],
+    maxOnlyDomains: () => 0,
     startCalls: async () => ({ recordSent: () => undefined, recordAnswer: () => undefined, end: () => undefined }),
     hold: fail,
   };

@@ -192,8 +192,12 @@ function startTrace({ startTrace: start }: SearchRecorders, request: FastifyRequ
   return trace;
 }
 
-function setResponseHeaders(reply: FastifyReply, { caller, charge, balance, isReplayed }: SearchAnswer): void {
+function setResponseHeaders(
+  reply: FastifyReply,
+  { caller, charge, balance, isReplayed, filtered }: SearchAnswer,
+): void {
   reply.header("wallet-charge", `${formatUsd(charge)};currency=usd`);
   if (caller.scopes.includes("wallet:read")) reply.header("wallet-balance", `${formatUsd(balance)};currency=usd`);
   if (isReplayed) reply.header("idempotent-replayed", "true");
+  if (filtered !== undefined) reply.header("search-filtered", String(filtered));
 }

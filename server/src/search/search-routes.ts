@@ -78,6 +78,7 @@ export function searchRoutes(runner: SearchRunner): Route[] {
         "End-User-Budget",
         "Server-Timing",
         "Search-Upstreams",
+        "Search-Filtered",
         "Rank-Lens",
         "Rank-Explain",
         "Preference-Applied",

@@ -11,6 +11,7 @@ import { makeClaim } from "./idempotency.ts";
 import { type SearchDependencies, type SearchRequest, search } from "./search.ts";
 import type { SearchFacts } from "./search-facts.ts";
 import { startSteps } from "./steps.ts";
+import { decodeStoredAnswer, encodeStoredAnswer } from "./stored-answer.ts";
 
 // Every dependency is a fake that records its calls: these tests check the order of the steps and the release of holds.
 
@@ -52,6 +53,7 @@ function runSearch(
       release: () => void calls.push("releaseSlot"),
     })),
     queryLimits: () => [{ characters: 100 }],
+    maxOnlyDomains: () => 0,
     toStoredEndUser: async (_, id) => id,
     startCalls: recorded("startCalls", async () => ({
       recordSent: () => undefined,
@@ -196,7 +198,11 @@ test("does not release if the search is rejected before or by the hold", async (
 
 test("a request is a refusal until its price is held, and knows its caller, run and end user as far as it was read", async () => {
   const claim = makeClaim(dataKey, caller.mode, "once", { query: "cats", n: 10 });
-  const replayed = { outcome: "replayed", balance: 0n, answer: claim.seal(Buffer.from("{}")) } as const;
+  const replayed = {
+    outcome: "replayed",
+    balance: 0n,
+    answer: claim.seal(encodeStoredAnswer({ body: Buffer.from("{}"), keyId: "key" })),
+  } as const;
   const revoked: SearchDependencies["authenticate"] = async ({ facts }) => {
     facts.caller = caller;
     throw new Problem("api_key_revoked");
@@ -242,7 +248,11 @@ test("releases the slot whatever happens", async () => {
 test("a replay queries no upstream, captures nothing and is free", async () => {
   const body = Buffer.from('{"query":"cats","n":0,"results":[]}');
   const claim = makeClaim(dataKey, caller.mode, "once", { query: "cats", n: 10 });
-  const hold = async (): Promise<HoldOutcome> => ({ outcome: "replayed", balance: 3n, answer: claim.seal(body) });
+  const hold = async (): Promise<HoldOutcome> => ({
+    outcome: "replayed",
+    balance: 3n,
+    answer: claim.seal(encodeStoredAnswer({ body, keyId: "key" })),
+  });
   const { calls, answer } = runSearch({ hold }, { "idempotency-key": "once" });
   const replayed = await answer;
   assert.deepEqual(replayed.body, body);
@@ -259,7 +269,7 @@ test("the stored answer decrypts to the bytes of the response", async () => {
   const { answer } = runSearch({ capture }, { "idempotency-key": "once" });
   const { body } = await answer;
   const claim = makeClaim(dataKey, caller.mode, "once", { query: "cats", n: 10 });
-  assert.deepEqual(claim.open(stored ?? Buffer.alloc(0)), body);
+  assert.deepEqual(decodeStoredAnswer(claim.open(stored ?? Buffer.alloc(0))), { body, keyId: caller.keyId });
   await runSearch({ capture }).answer;
   assert.equal(stored, undefined, "an answer without an Idempotency-Key must not be stored");
 });

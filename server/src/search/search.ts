@@ -1,6 +1,7 @@
 import { readIdempotencyKey } from "../http/input/idempotency-key.ts";
 import type { Principal } from "../keys/keys.ts";
 import { type Micros, priceMicros } from "../lib/money.ts";
+import type { MaxOnlyDomains, SourcePolicy } from "../lib/source-policy.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Hit, QueryLimit } from "../providers/provider.ts";
 import type { Ranked } from "../ranking/ranking.ts";
@@ -11,6 +12,8 @@ import type { FindHits } from "./find-hits.ts";
 import { holdOutcomeToProblem, type TopUpApi } from "./hold-problem.ts";
 import type { Claim } from "./idempotency.ts";
 import type { SearchSlot } from "./limit-searches.ts";
+import { narrowSources } from "./narrow-sources.ts";
+import { openReplay } from "./open-replay.ts";
 import { outcomeOf } from "./outcome-of.ts";
 import { parseSearch, type SearchInput } from "./parse-search.ts";
 import type { SearchCalls, StartCalls } from "./search-calls.ts";
@@ -25,6 +28,7 @@ import {
   timeLeftMs,
 } from "./search-headers.ts";
 import type { Steps } from "./steps.ts";
+import { encodeStoredAnswer } from "./stored-answer.ts";
 
 // One paid search, from authentication to the response. A search that succeeds is charged exactly once, no matter how often it is
 // retried with its Idempotency-Key. A search that fails is not charged.
@@ -44,8 +48,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
   try {
     slot = await dependencies.acquireSlot(caller);
     request.setHeaders(slot.headers);
-    const { body, headers } = await request.readInput(caller);
-    const input = parseSearch(body, dependencies.queryLimits(caller.mode));
+    const { headers, input, sources } = await readSearch(request, caller, dependencies);
     assertSentOnce(request.rawHeaders, headers);
     const run = readRun(headers["search-run"]);
     facts.run = run?.name;
@@ -74,15 +77,16 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     };
     setBudgetHeaders(0n);
     if (held.outcome === "replayed" && claim) {
+      const replay = openReplay(claim.open(held.answer), caller);
       facts.kind = "replay";
-      return { caller, body: claim.open(held.answer), charge: 0n, balance: held.balance, isReplayed: true };
+      return { caller, ...replay, charge: 0n, balance: held.balance, isReplayed: true };
     }
     if (held.outcome !== "held") throw holdOutcomeToProblem(held, run?.name, dependencies);
     facts.kind = "search";
 
     let found: FoundAnswer;
     try {
-      const query = { mode: caller.mode, input, claim, calls, ranking, wait };
+      const query = { caller, input, sources, claim, calls, ranking, wait };
       found = await findAnswer(request, dependencies, query);
     } catch (error) {
       await steps.trace("release", () =>
@@ -101,16 +105,30 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     // A test search spends play money.
     setBudgetHeaders(priceMicros);
     const charge = caller.mode === "live" ? priceMicros : 0n;
-    return { caller, body: found.body, charge, balance: paid.balance, isReplayed: false, provider: found.provider };
+    const { body: answer, filtered, provider } = found;
+    return { caller, body: answer, filtered, charge, balance: paid.balance, isReplayed: false, provider };
   } finally {
     calls?.end(isPaid);
     slot?.release();
   }
 }
 
+/** Reads and checks the body and the domains that it may return. */
+async function readSearch(
+  request: SearchRequest,
+  caller: Principal,
+  dependencies: SearchDependencies,
+): Promise<{ headers: SearchRequest["headers"]; input: SearchInput; sources: SourcePolicy | undefined }> {
+  const { body, headers, sources: requested } = await request.readInput(caller);
+  const sources = narrowSources(caller, requested, dependencies.maxOnlyDomains());
+  const input = parseSearch(body, dependencies.queryLimits(caller.mode, sources));
+  return { headers, input: { ...input, ...(requested && { requested }) }, sources };
+}
+
 interface AnswerQuery {
-  mode: Principal["mode"];
+  caller: Principal;
   input: SearchInput;
+  sources: SourcePolicy | undefined;
   claim: Claim | undefined;
   calls: SearchCalls;
   ranking: RankOptions;
@@ -122,6 +140,7 @@ interface FoundAnswer {
   body: Buffer;
   /** The body, encrypted for a retry with the same Idempotency-Key. Undefined without one. */
   storedAnswer: Buffer | undefined;
+  filtered: number | undefined;
   headers: Record<string, string>;
   provider: string;
 }
@@ -130,21 +149,22 @@ interface FoundAnswer {
 async function findAnswer(
   { signal, steps }: SearchRequest,
   dependencies: SearchDependencies,
-  { mode, input, claim, calls, ranking, wait }: AnswerQuery,
+  { caller, input, sources, claim, calls, ranking, wait }: AnswerQuery,
 ): Promise<FoundAnswer> {
   const deadlineMs = timeLeftMs(wait, steps.elapsedMs());
   const options = { signal, deadlineMs, waitSeconds: wait, calls, startAttempt: steps.startAttempt };
   const { hits, provider, queried } = await steps.time("upstream", () =>
-    steps.waitExternally(() => dependencies.findHits(mode, input, options)),
+    steps.waitExternally(() => dependencies.findHits(caller.mode, { ...input, sources }, options)),
   );
-  const { results, lens, explain } = steps.trace("rank", () =>
-    dependencies.rank(hits, { ...input, hasRegistries: ranking.hasRegistries }),
+  const { results, lens, explain, filtered } = steps.trace("rank", () =>
+    dependencies.rank(hits, { ...input, sources, hasRegistries: ranking.hasRegistries }),
   );
   const body = Buffer.from(JSON.stringify({ query: input.query, n: results.length, results }));
   const explanation = ranking.isExplained ? { "rank-explain": explain() } : {};
   return {
     body,
-    storedAnswer: claim?.seal(body),
+    storedAnswer: claim?.seal(encodeStoredAnswer({ body, keyId: caller.keyId, filtered })),
+    filtered,
     headers: { "search-upstreams": String(queried), "rank-lens": lens, ...explanation },
     provider,
   };
@@ -163,7 +183,7 @@ export interface SearchRequest {
    * Reads the body, and the headers that describe the search, on demand: a request without a valid key or over its limits is
    * never parsed.
    */
-  readInput(caller: Principal): Promise<{ body: Buffer; headers: SearchRequest["headers"] }>;
+  readInput(caller: Principal): Promise<RequestInput>;
   /** Aborts when the caller disconnects. */
   signal: AbortSignal;
   /** Filled in as they become known, for the metrics and the record of a request that is refused or replayed. */
@@ -172,14 +192,28 @@ export interface SearchRequest {
   setHeaders(headers: Record<string, string>): void;
 }
 
+export interface RequestInput {
+  body: Buffer;
+  headers: SearchRequest["headers"];
+  /** Narrows the policy of the key. */
+  sources?: SourcePolicy | undefined;
+}
+
 export interface SearchAnswer {
   caller: Principal;
   body: Buffer;
   charge: Micros;
   balance: Micros;
   isReplayed: boolean;
+  /** The number of results that a source policy removed. Undefined without a policy. */
+  filtered?: number | undefined;
   /** For the operator's accounting; never sent to the caller. */
   provider?: string;
+}
+
+export interface RankInput extends SearchInput {
+  sources: SourcePolicy | undefined;
+  hasRegistries: boolean;
 }
 
 /** What a search needs from the other modules; app/search-app.ts provides it. */
@@ -188,12 +222,15 @@ export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
   authenticate: (request: Pick<SearchRequest, "rawHeaders" | "headers" | "ip" | "facts">) => Promise<Principal>;
   /** Applies the limits of the key, of its wallet and of this server. */
   acquireSlot(caller: Principal): Promise<SearchSlot>;
-  queryLimits(mode: Principal["mode"]): readonly QueryLimit[];
+  /** Of the upstreams that can apply the policy. */
+  queryLimits(mode: Principal["mode"], sources: SourcePolicy | undefined): readonly QueryLimit[];
+  maxOnlyDomains(): MaxOnlyDomains;
   /** The id in `Search-For` in the form in which it is stored. */
   toStoredEndUser(caller: Principal, id: string): Promise<string>;
   startCalls: StartCalls;
   findHits: FindHits;
-  rank(hits: readonly Hit[], input: SearchInput & { hasRegistries: boolean }): Ranked<SearchResult>;
+  /** `filtered`: the number of results that the policy removed, if there is one. */
+  rank(hits: readonly Hit[], input: RankInput): Ranked<SearchResult> & { filtered?: number };
   /** Never rejects: a hold that cannot be released expires. */
   release(request: ReleaseRequest, mode: Principal["mode"]): Promise<void>;
   makeClaim(caller: Principal, idempotencyKey: string, input: SearchInput): Promise<Claim>;

@@ -50,6 +50,17 @@ test("responds and charges like /v1/search with the same key, including Rank-Exp
   assert.equal((await searchInPlayground({ key_id: keyId, ...search })).headers.get("rank-explain"), null);
 });
 
+test("applies the source policy of the key", async () => {
+  const keyId = await keyIdOf("live");
+  const all = await searchInPlayground({ key_id: keyId, query: "cats" });
+  const hosts = all.body.results.map(({ url }: { url: string }) => new URL(url).hostname);
+  const sources = JSON.stringify({ block: [hosts[0]] });
+  await db.owner.query("update pb.keys set sources = $2 where id = $1", [keyId, sources]);
+  const reply = await searchInPlayground({ key_id: keyId, query: "cats" });
+  assert.ok(!reply.text.includes(`https://${hosts[0]}`));
+  assert.ok(Number(reply.headers.get("search-filtered")) > 0);
+});
+
 test("checks the key's budget, IP addresses, expiry and wallet as /v1/search does", async () => {
   const stranger = await createTestWallet(db, "1.00");
   const limitsId = await seedKeyLimits(db.owner, walletId, { day: 0n });

@@ -35,6 +35,7 @@ async function searchOutcome(key: string): Promise<string> {
 
 test("a new key is returned once, works, and is listed without its secret", async () => {
   const expires_at = "2099-01-31T12:00:00.000Z";
+  const unset = { end_user_limit: null, compat: null, sources: null };
   const before = Date.now();
   const reply = await manage("POST", "/v1/keys", {
     mode: "live",
@@ -60,8 +61,7 @@ test("a new key is returned once, works, and is listed without its secret", asyn
     allowed_ips: ["127.0.0.1/32", "2001:db8::/32"],
     searches_per_second: 7,
     searches_in_flight: 3,
-    end_user_limit: null,
-    compat: null,
+    ...unset,
     expires_at,
     revoked_at: null,
     revoked_reason: null,

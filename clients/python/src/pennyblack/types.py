@@ -313,6 +313,18 @@ class KeyCompat(TypedDict, total=False):
     run: CompatRun
 
 
+class KeySources(TypedDict, total=False):
+    """
+    The domains that searches with the key may return, such as `example.com` or `docs.example.com`. A domain includes
+    its subdomains. At most 200 in both lists together, stored in lower case and ASCII. A change replaces both lists.
+    """
+
+    #: Results from these domains and their subdomains are removed.
+    block: List[str]
+    #: Results from all other domains are removed. `block` takes precedence.
+    only: List[str]
+
+
 class KeyCreator(TypedDict):
     type: Literal["person", "key", "operator"]
     id: Optional[str]
@@ -338,6 +350,8 @@ class Key(TypedDict):
     end_user_limit: Optional[KeyEndUserLimit]
     #: Null without settings.
     compat: Optional[KeyCompat]
+    #: Null if results of every domain are returned.
+    sources: Optional[KeySources]
     #: Null for no expiry.
     expires_at: Optional[str]
     #: Null if not revoked.
@@ -411,6 +425,7 @@ class CreateKeyRequest(_RequiredCreateKeyRequest, total=False):
     budget: Optional[KeyBudgetLimits]
     end_user_limit: Optional[EndUserLimit]
     compat: Optional[KeyCompat]
+    sources: Optional[KeySources]
     #: Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write`
     #: includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys.
     scopes: List[Scope]
@@ -431,6 +446,7 @@ class UpdateKeyRequest(TypedDict, total=False):
     budget: Optional[KeyBudgetLimits]
     end_user_limit: Optional[EndUserLimit]
     compat: Optional[KeyCompat]
+    sources: Optional[KeySources]
 
 
 class RotateKeyRequest(TypedDict):

@@ -75,6 +75,7 @@ test("saving an unedited key changes nothing", () => {
     budget: { total: null, day: { limit: "5.00", spent: "1.00", resets_at: null }, month: null },
     end_user_limit: { amount: "1.00", period: "month" as const },
     compat: null,
+    sources: null,
     expires_at: "2030-03-01T10:30:00.000Z",
     revoked_at: null,
     revoked_reason: null,
