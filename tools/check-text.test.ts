@@ -19,6 +19,9 @@ const schema = [
   "CREATE TABLE pb.keys (\n    id uuid\n);\n",
 ].join("\n");
 
+const paragraph =
+  "If an upstream fails, the server queries the next one within the same deadline, and the caller pays only once for\n[the search](errors.md).";
+
 const validFiles = new Map([
   ["server/sql/schema.sql", schema],
   ["server/src/usage/read-margin.ts", "from pb.usage_days join pb.keys"],
@@ -38,6 +41,8 @@ const validFiles = new Map([
     '{ "packages": { "console": { "version": "0.1.0", "devDependencies": { "@pennyblack/sdk": "0.0.0" } }, "node_modules/a": { "resolved": "server" } } }',
   ],
   ["docs/decisions/dependencies.md", "| `pg` | server | talks to PostgreSQL |"],
+  ["docs/generated.md", `<!-- Generated from config.ts. -->\n\n${paragraph}`],
+  ["docs/owner.md", `# Owner\n\n${paragraph} A second sentence.\n\n\`\`\`text\n${paragraph}\n\`\`\`\n`],
   ["docs/errors.md", "# Errors\n\n## What to do?\n\n[a](#what-to-do) [b](https://example.com/x) `[c](no)`\n"],
   ["docs/index.md", "---\nhero:\n    link: /errors\n---\n[a](errors.md#errors)\n```md\n[no](no/page)\n```\n"],
   ["README.md", "[a](docs/errors.md) [b](docs/decisions) [c](server/src/app.ts) `npm run dev`"],
@@ -72,6 +77,12 @@ const cases: [name: string, path: string, text: string, expected: RegExp][] = [
     "README.md",
     "Run `npm run deb`.",
     /README\.md: package\.json has no script deb/,
+  ],
+  [
+    "a sentence of another page is reported, with other line breaks and links",
+    "docs/new.md",
+    `- ${paragraph.replaceAll("\n", " ").replace("[the search](errors.md)", "the search")}\n`,
+    /docs\/owner\.md: repeats a text of docs\/new\.md: "If an upstream fails/,
   ],
   ["front matter links are checked", "docs/new.md", "---\na:\n  link: /gone\n---\n", /gone\.md: file not found/],
   ["docs pages link only within the site", "docs/new.md", "[a](../server/src/app.ts)", /not part of the docs site/],

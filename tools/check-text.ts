@@ -6,6 +6,7 @@ import { lstatSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { missingChangelogEntry } from "./check-changelog.ts";
+import { duplicatedParagraphs } from "./check-duplicates.ts";
 import { findLanguageViolations } from "./check-language.ts";
 import { brokenLinks } from "./check-links.ts";
 import { unknownPackageNames } from "./check-package-names.ts";
@@ -34,6 +35,7 @@ export function findViolations(files: Files): string[] {
     ...undocumentedDependencies(files),
     ...inexactVersions(files),
     ...brokenLinks(files),
+    ...duplicatedParagraphs(files),
     ...unknownScripts(files),
     ...missingChangelogEntry(files),
     ...versionDifferences(files),
