@@ -34,7 +34,7 @@ export interface App {
   ops: FastifyInstance;
   /** Why this server must not use the database, or undefined if it may. */
   checkDatabase(): Promise<string | undefined>;
-  /** Reloads the ranking rules and the upstreams. If any of them has faults, logs them and keeps everything as it was. */
+  /** Reloads the ranking rules and the upstreams. If any of them has faults, logs them and keeps the previous version of both. */
   reload(readUpstreams?: () => readonly Upstream[]): void;
   /** From now on every response closes its connection and /readyz fails. */
   startDraining(): void;

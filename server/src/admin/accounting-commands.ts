@@ -94,7 +94,7 @@ export function describeApproval(adjustmentId: string | null): string {
   return `A second operator must approve it: npm run admin -- adjust approve --adjustment ${adjustmentId}`;
 }
 
-/** A correction reverses the whole transfer, so that it has no amount. */
+/** A correction reverses the whole transfer, so it has no amount. */
 function readAmount(values: Values, kind: string): Micros | undefined {
   const amount = readOptionalAmount(values, "amount");
   if (kind === "correction") {

@@ -40,9 +40,9 @@ export interface CommandContext {
 }
 
 export interface Command {
-  /** The narrowest database role that can do it, so that a mistake in the command cannot do more than the role. */
+  /** The database role with the fewest privileges that suffice, which limits the effect of a mistake in the command. */
   role: CommandRole;
-  /** It changes something, and writes that to pb.changes. Without it, the command can only read. */
+  /** The command makes changes and records them in pb.changes. Without this, it can only read. */
   changes?: true;
   summary: string;
   /** Options in commander's notation: "--wallet <id>". */

@@ -24,7 +24,7 @@ import { createProgram } from "./commands.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { readAct } from "./read-values.ts";
 
-/** What a process gives the command. Tests run it in their own process. */
+/** The environment that a process provides to the command. Tests run it in their own process. */
 export interface AdminStreams {
   environment: NodeJS.ProcessEnv;
   stdin: Readable;
@@ -69,7 +69,7 @@ async function runCommand(
   const pool = createPool({
     url: readSettings(["directDatabaseUrl"]).directDatabaseUrl,
     name: "pennyblack admin",
-    // The owner's commands run as the login itself. They fail if it is a narrower one.
+    // The owner's commands run as the login itself. They fail if it has fewer privileges.
     ...(command.role !== "owner" && { role: roles[command.role] }),
     isReadOnly: !command.changes,
     connections: 4,

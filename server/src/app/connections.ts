@@ -24,7 +24,7 @@ export interface Connections {
   redis: Redis | undefined;
   /** Shared by all pools. */
   fence: Fence;
-  /** Why this server must not use the database, or undefined if it may. A running server's rejects if it is unavailable. */
+  /** Why this server must not use the database, or undefined if it may. On a running server, it rejects if the database is unavailable. */
   check(when: "starting" | "running"): Promise<string | undefined>;
   close(): Promise<void>;
 }

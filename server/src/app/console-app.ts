@@ -127,7 +127,7 @@ export function openOidc(
 }
 
 /**
- * Undefined if no provider is configured. Sign-ins do not show whether it responds: its metadata is read once, and they are
+ * Undefined if no provider is configured. Sign-ins do not reveal whether it responds, because its metadata is read once and they are
  * rare.
  */
 export function watchOidc({

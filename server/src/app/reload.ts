@@ -5,7 +5,7 @@ import type { Router } from "../search/routing.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
-/** If any of them has faults, logs them and keeps everything as it was. */
+/** If any of them has faults, logs them and keeps the previous version of all. */
 export function reload(
   readUpstreams: () => readonly Upstream[],
   { lenses, router, metrics, log }: { lenses: LensFolder; router: Router; metrics: Metrics; log: Log },

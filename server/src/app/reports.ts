@@ -33,7 +33,7 @@ export function openReports(config: ServerConfig, connections: Connections, log:
       try {
         const fault =
           (await connections.check("starting")) ?? (await timelines.start()) ?? (await findUnlistedSecret(db, secrets));
-        // A wrong clock does not prevent the start: operators see it in a server that runs and is not ready.
+        // A wrong clock does not prevent the start, so that operators see the cause in a running server that is not ready.
         if (fault === undefined) await Promise.all([clock.measure(), serverReports.report()]);
         return fault;
       } catch (error) {

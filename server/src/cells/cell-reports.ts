@@ -2,14 +2,14 @@ import { type Static, Type } from "typebox";
 import type { AttentionItem, Found } from "../operator/operator.ts";
 import { type FleetCell, FleetFault, readCell } from "./operator-client.ts";
 
-/** State and load of a cell, or why it could not be read. */
+/** State and load of a cell, or the reason it could not be read. */
 export type CellStatus = { name: string; fault: string } | ({ name: string; fault: null } & CellFigures);
 
 interface CellFigures {
   /** More than one during an upgrade. */
   versions: string[];
   servers: number;
-  /** False if the cell has no Redis: then only the server that answered is counted. */
+  /** False if the cell has no Redis: in that case only the server that answered is counted. */
   is_complete: boolean;
   searches_per_second: number;
   in_flight: number;
@@ -98,7 +98,7 @@ const transfersSchema = Type.Object({
 
 export type CellTransfer = Static<typeof transfersSchema>["transfers"][number];
 
-/** All transfers from and to a cell, as it has booked them. Throws a FleetFault. */
+/** All transfers from and to a cell, as booked there. Throws a FleetFault. */
 export function readCellTransfers(cell: FleetCell): Promise<Static<typeof transfersSchema>> {
   return readCell(cell, "transfers", transfersSchema);
 }
@@ -129,7 +129,7 @@ const line = {
   ms: nullableNumber,
   wallet_id: Type.String(),
 };
-/** What the command line and the console show of a look-up. Other members are passed on. */
+/** The parts of a look-up that the command line and the console show. Other members are passed on. */
 const foundSchema = Type.Object({
   request: Type.Union([
     Type.Object({

@@ -6,7 +6,7 @@ import { Problem } from "../problems/problems.ts";
 // the server or a dialect accepts. It has no secrets and no state.
 
 export interface Edge {
-  /** The cell of requests without a labelled key: documentation, keys from before the cells. */
+  /** The cell of requests without a labeled key: documentation, and keys created before there were cells. */
   defaultCell: string;
   /** PEM file with certificate and key. Without it, plain HTTP behind another load balancer. */
   certificate?: string;

@@ -48,7 +48,7 @@ export async function status(cells: readonly FleetCell[]): Promise<Report> {
 
 const maxAgeMs = 2 * 3_600_000;
 
-/** The latest reconciliation of every cell, which its worker runs every hour, and transfers of which the two sides differ. */
+/** The latest reconciliation of every cell, which its worker runs every hour, and transfers whose two sides differ. */
 export async function reconcile(cells: readonly FleetCell[], now = Date.now()): Promise<Report> {
   const [lines, sides] = await Promise.all([
     readEach(cells, readCellReconciliation),
@@ -77,7 +77,7 @@ export async function reconcile(cells: readonly FleetCell[], now = Date.now()): 
   };
 }
 
-/** Transfers between these cells of which the two sides differ. A cell that was not read is not compared. */
+/** Transfers between these cells whose two sides differ. A cell that was not read is not compared. */
 function compareTransfers(cells: ReadonlyMap<string, readonly CellTransfer[]>): string[][] {
   const all = [...cells].flatMap(([cell, transfers]) => transfers.map((transfer) => ({ cell, ...transfer })));
   const byReference = Map.groupBy(all, ({ source, reference }) => `${source} ${reference}`);

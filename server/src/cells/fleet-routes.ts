@@ -5,7 +5,7 @@ import { Problem } from "../problems/problems.ts";
 import { findInCell, readCellStatus } from "./cell-reports.ts";
 import { type FleetCell, FleetFault } from "./operator-client.ts";
 
-/** All cells, for the operator console. Each is read on its own, so that one that does not respond delays no other. */
+/** All cells, for the operator console. Each is read separately, so that one that does not respond does not delay the others. */
 export function fleetRoutes(cells: readonly FleetCell[]): OperatorRoute[] {
   const findCell = ({ params }: FastifyRequest): FleetCell => {
     const { name } = params as { name: string };
@@ -20,7 +20,7 @@ export function fleetRoutes(cells: readonly FleetCell[]): OperatorRoute[] {
   ];
 }
 
-/** The other cell records the look under the name of the operator whose token reads it. */
+/** The other cell records the view under the name of the operator whose token is used. */
 async function find(cell: FleetCell, request: FastifyRequest) {
   const { text, from, to, outcome } = readFindQuery(request);
   const parameters = {

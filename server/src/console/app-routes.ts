@@ -10,7 +10,7 @@ import { Problem } from "../problems/problems.ts";
 import { apiRoutes, type ConsoleCall, type ConsoleDependencies, walletPath } from "./console-dependencies.ts";
 import { guardWallet } from "./console-guard.ts";
 
-// Apps connected with OAuth. Their budgets, uses and revocation are those of their keys, so the pages use the routes of keys
+// Apps connected with OAuth. Their budgets, uses and revocation belong to their keys, so the pages use the routes of keys
 // for them. The database checks permissions again under the wallet lock.
 
 const readSettings = jsonReader(

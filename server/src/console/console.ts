@@ -20,7 +20,7 @@ export { deleteExpiredSignIns, makeSignInLink } from "./sessions.ts";
  * a session instead of a key.
  */
 export function consoleRoutes(dependencies: ConsoleDependencies, managementRoutes: (guard: Guard) => Route[]): Route[] {
-  // Until the session is known, its caller is not.
+  // The caller is unknown until the session is known.
   const mounted = mountRoutes(managementRoutes(createSessionGuard(dependencies))).map(
     (route): Route => ({ ...route, admission: "public" }),
   );

@@ -12,7 +12,7 @@ import { mountRoutes } from "./mount-routes.ts";
 import { serializeTeam, type Team } from "./serialize-team.ts";
 
 // The owner's console for operators, on the internal listener: the same pages and the same routes, but only those that read.
-// Nothing is read before the look is recorded in the list of changes.
+// Nothing is read before the view is recorded in the list of changes.
 
 interface OperatorViewDependencies
   extends Pick<ConsoleDependencies, "readVersion" | "features" | "topUp" | "publicUrl"> {
@@ -74,7 +74,7 @@ function describeOperator({ features, topUp, publicUrl }: OperatorViewDependenci
   };
 }
 
-/** As for a member with the role viewer. */
+/** The same as for a member with the role viewer. */
 async function readMembership(operatorPool: Pool, walletId: string) {
   const [wallet] = await listWallets(operatorPool, { ids: [walletId], limit: 1 });
   if (!wallet) throw walletNotFound();

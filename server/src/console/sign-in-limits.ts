@@ -9,7 +9,7 @@ import { Problem } from "../problems/problems.ts";
 // Rate limits for sign-in attempts per network and for emails. Counted in Redis across all servers, or per process while
 // Redis is unavailable. They do not depend on whether an address is known.
 //
-// Anyone can request a link for any address, so no limit that others can exhaust may lock a person out:
+// Anyone can request a link for any address, so no limit that others can exhaust is allowed to lock a person out:
 //
 //   network and mailbox   others have other networks
 //   address               all counted links are in the person's mailbox, and each is valid for at least the window

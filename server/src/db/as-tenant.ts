@@ -16,7 +16,7 @@ export interface Actor {
   keyId: string;
 }
 
-/** As long as one statement may take. */
+/** The maximum duration of one statement. */
 const maxWaitMs = 5_000;
 const turns = new WeakMap<Pool, InTurn>();
 
@@ -28,7 +28,7 @@ function turnsOf(pool: Pool): InTurn {
   return created;
 }
 
-/** Reads as one wallet: row-level security hides the rows of all other wallets, whatever the SQL. */
+/** Reads as one wallet: row-level security hides the rows of all other wallets, regardless of the SQL. */
 export function asTenant<Result>(pool: Pool, walletId: string, read: Work<Result>): Promise<Result> {
   return readInTurn(pool, walletId, () => inTransaction(pool, withWallet(walletId, read), "begin read only"));
 }

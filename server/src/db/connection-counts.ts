@@ -1,4 +1,4 @@
-/** The connections that a server opens at most, by pool. */
+/** The maximum number of connections that a server opens, by pool. */
 export const serverConnections = {
   /** Those of the ledger lanes, and three for key look-ups, health checks and tallies. */
   ledger: 14,

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 
-// Refuses databases that lack something that was already acknowledged. After a failover the old primary can return and accept
-// writes, and what it accepts is lost. PostgreSQL increases the number of the timeline with every promotion, but two nodes
+// Refuses databases that lack acknowledged transactions. After a failover, the old primary can return and accept
+// writes that are then lost. PostgreSQL increases the number of the timeline with every promotion, but two nodes
 // that are promoted from the same timeline get the same number. So a timeline is its number and a random token, which the
 // first transaction that moves money on it writes and replicates (server/sql/timeline.sql).
 //
@@ -28,11 +28,11 @@ export interface Fence {
   readonly latest: DatabaseIdentity | undefined;
   /** The timeline for statements that move money, as pb.require_timeline expects it. Undefined before the first connection. */
   readonly expected: string | undefined;
-  /** Throws RefusedDatabase if this primary must not be used. Otherwise remembers its history. */
+  /** Throws RefusedDatabase if this primary must not be used. Otherwise stores its history. */
   pass(identity: DatabaseIdentity): void;
-  /** Remembers what another process or a replica has seen. Ignored if it is of another database. */
+  /** Stores the history seen by another process or a replica. Ignored if it belongs to another database. */
   learn(identity: DatabaseIdentity): void;
-  /** Decides which database is in use, when the process starts or an operator has accepted another one. */
+  /** Sets the database in use, when the process starts or an operator has accepted another one. */
   require(identity: DatabaseIdentity): void;
 }
 

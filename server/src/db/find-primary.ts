@@ -98,7 +98,7 @@ export interface HostState {
   diverged: string | undefined;
 }
 
-/** For operators: which hosts accept writes, and which have a history that the primary lacks. */
+/** For operators: the hosts that accept writes, and those with a history that the primary lacks. */
 export async function readHosts(url: string): Promise<HostState[]> {
   const hosts = await Promise.all(spreadHosts(url).map(queryHost));
   const [primary] = hosts.filter(isPrimary).toSorted(byHistory);
@@ -110,7 +110,7 @@ export async function readHosts(url: string): Promise<HostState[]> {
   }));
 }
 
-/** With one synchronous replica, two of three hosts have every acknowledged transaction, so any two include one of them. */
+/** With one synchronous replica, two of three hosts have every acknowledged transaction, so any two hosts include one of these. */
 function neededOf(urls: readonly string[]): number {
   return Math.ceil(urls.length / 2);
 }

@@ -1,7 +1,7 @@
 // Finds the owners that send a large share of a lane's items, by counting in windows of 250 ms.
 
 const windowMs = 250;
-/** Items of one window. Fewer items do not delay other owners, whatever their share. */
+/** Items of one window. Fewer items do not delay other owners, regardless of their share. */
 const minItems = 10;
 /** Of all items of the window. At most five owners can be hot. */
 const minShare = 0.2;

@@ -13,7 +13,7 @@ import { createSideLanes } from "./side-lanes.ts";
 //                                   |     `-- busy: the owner moves to a side lane, which waits for its lock
 //                                   `-- error: sent again until the item's deadline, see settle-batch.ts
 //
-// So a locked owner delays the others once, and not for long. A side lane has the items of one owner. Until it is empty,
+// A locked owner therefore delays the others only once and briefly. A side lane has the items of one owner. Until it is empty,
 // all later items of the owner go there, so that their order is kept. An owner that sends a large share of all items gets a
 // side lane as well: with several servers its lock is nearly always taken, and batches that contain it would wait for each
 // other. Decision 0010 has the measurements.

@@ -1,7 +1,7 @@
 /** Limits the number of statements in flight. */
 export interface Limiter {
   /**
-   * Starts the work now or when earlier work has ended, in order of arrival. Work of one owner never overlaps: its statements
+   * Starts the work now or when earlier work has ended, in order of arrival. Work of one owner never overlaps, because its statements
    * would only wait for each other in the database, and larger batches are cheaper.
    */
   run(owner: string, work: () => Promise<void>): Promise<void>;

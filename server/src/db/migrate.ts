@@ -64,7 +64,7 @@ export async function migrate(
   }
 }
 
-/** Searches queue behind a lock request, and wait for the change itself as well. They give up after three seconds. */
+/** Searches queue behind a lock request and then also wait for the change. They give up after three seconds. */
 const lockTimeoutMs = 400;
 /** About four minutes. */
 const maxAttempts = 120;

@@ -53,7 +53,7 @@ export function createPool(options: PoolOptions): Pool {
     Client: clientOfPrimary(options.url, fence),
     application_name: options.name,
     max: options.connections,
-    // A lane sends a batch again soon. Other requests are not sent again, so they may wait longer.
+    // A lane soon resends a batch. Other requests are not resent, so they may wait longer.
     connectionTimeoutMillis: options.isForSingleStatements ? 2_000 : 5_000,
     idleTimeoutMillis: 60_000,
     ...(options.pooler === "transaction" ? {} : sessionSettings(options, statementTimeoutMs)),

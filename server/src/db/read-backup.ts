@@ -6,7 +6,7 @@ export interface LastBackup {
 }
 
 /**
- * PostgreSQL keeps the history file of the last base backup in pg_wal, whichever program took it. Incremental backups of
+ * PostgreSQL keeps the history file of the last base backup in pg_wal, regardless of the program that took it. Incremental backups of
  * pgBackRest write one too. Undefined if the role lacks the privilege
  * (`grant execute on function pg_ls_waldir to pennyblack_operator`).
  */

@@ -1,6 +1,6 @@
 import type { Queryable } from "./pool.ts";
 
-/** Who does something for the operator of the service, and why. Both are kept permanently in the list of changes. */
+/** The person who acts for the operator of the service, and the reason. Both are kept permanently in the list of changes. */
 export interface Act {
   operator: string;
   reason: string;

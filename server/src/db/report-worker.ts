@@ -14,7 +14,7 @@ export interface WorkerReportOptions {
   processId: string;
   /** Of the secrets that this process lists. */
   secretIds: readonly string[];
-  /** How long ago each task may have succeeded, in seconds. */
+  /** The maximum age of each task's last success, in seconds. */
   maxAges: Readonly<Record<string, number>>;
   intervalMs?: number;
 }

@@ -17,7 +17,7 @@ interface SealedRow {
 
 const pageSize = 1_000;
 
-/** Seals every value of a column under the first secret, a page at a time. A value that is changed meanwhile is left as it is. */
+/** Seals every value of a column under the first secret, a page at a time. A value that changes meanwhile is left unchanged. */
 export async function resealColumn(
   db: Queryable,
   secrets: Secrets,

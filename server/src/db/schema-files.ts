@@ -67,7 +67,7 @@ function readOrder(folder: string): string[] {
   return readFileSync(join(folder, "sql/order.txt"), "utf8").trim().split("\n");
 }
 
-/** Replacing a policy or trigger locks its table, so these are applied one by one, and only those that changed. */
+/** Replacing a policy or trigger locks its table, so only the changed ones are applied, one by one. */
 function readObjects(file: string, text: string): SchemaObject[] {
   if (file !== "policies.sql" && file !== "triggers.sql") return [toObject(file, text)];
   return text

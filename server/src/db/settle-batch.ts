@@ -7,7 +7,7 @@ import { sqlStates } from "./sql-states.ts";
 //
 //   result          the item is settled
 //   busy            the owner is locked by another transaction: nothing changed, the item can be sent again
-//   final error     rolled back, and would fail again: each item is sent on its own, so that only the faulty one fails
+//   final error     rolled back, and would fail again: each item is sent separately, so that only the faulty one fails
 //   rolled back     rolled back, and may succeed later (lock timeout, deadlock): the item can be sent again
 //   unavailable     no connection to a primary: the item may wait longer. Otherwise as below
 //   any other       it is unknown whether the batch committed: the item is in doubt and can be sent again with the same id

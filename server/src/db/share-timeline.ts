@@ -13,7 +13,7 @@ import {
 } from "./fence.ts";
 import type { Queryable } from "./pool.ts";
 
-// Servers share the history of timelines through Redis, so that one that has just started, or whose connections still work, learns
+// Servers share the history of timelines through Redis, so that a server that has just started, or whose connections still work, learns
 // of a promotion that another one has seen. It cannot be a row in the database, because an old primary does not have it. The
 // value is signed, so that a wrong one is ignored instead of stopping every server. Without Redis each process knows only
 // what it has seen itself, and what the replicas know.
@@ -89,7 +89,7 @@ export function startTimelineSharing(options: TimelineSharingOptions): TimelineS
         acceptedAt = shared.acceptedAt;
       }
       try {
-        // A connection can be older than the shared timeline is known.
+        // A connection can be older than the shared timeline.
         await checkIdentity(db, fence);
       } catch (error) {
         if (error instanceof RefusedDatabase) return error.message;
@@ -155,7 +155,7 @@ export async function readSharedTimeline(
   return { systemIdentifier, timeline, history, acceptedAt: Number(acceptedAt) };
 }
 
-/** By which the servers of a database share keys in Redis. */
+/** Identifies the database in the Redis keys that its servers share. */
 export function databaseNameOf(databaseUrl: string): string {
   return /\/([^/?]*)(?:\?.*)?$/.exec(databaseUrl)?.[1] ?? "";
 }

@@ -9,7 +9,7 @@ export interface SideLanes<Item, Result> {
   find(owner: string): SideLane<Item, Result> | undefined;
   /**
    * Opens a lane for an owner that has none, with the items that the owner has waiting elsewhere. Returns false if there
-   * are as many lanes of locked owners as there may be.
+   * are already as many lanes of locked owners as allowed.
    */
   open(owner: string, queue: Ticket<Item, Result>[]): boolean;
   push(lane: SideLane<Item, Result>, ticket: Ticket<Item, Result>): void;
@@ -90,7 +90,7 @@ export function createSideLanes<Item, Result>(options: SideLaneOptions<Item, Res
 
   return {
     find(owner) {
-      // Removed as soon as it is closed: if its owner became hot again, a lane that is still listed would be open at once,
+      // Removed as soon as it is closed: if its owner became hot again, a lane that is still listed would be open immediately,
       // although the shared lane may have items of the owner.
       if (!lanes.every(isOpen)) lanes = lanes.filter(isOpen);
       return lanes.find((lane) => lane.owner === owner);

@@ -50,7 +50,7 @@ export async function chooseAddresses(options: DevOptions, environment: NodeJS.P
   };
 }
 
-/** Port 0 is any free port. A port that is in use is an error: another one would not be where the user expects it. */
+/** Port 0 is any free port. A port in use is an error, because the user would not find the service on another one. */
 async function claimPorts(requested: readonly RequestedPort[]): Promise<number[]> {
   const checked = await Promise.all(
     requested.map(async (each) => ({ ...each, isTaken: each.port !== 0 && !(await isPortFree(each.host, each.port)) })),

@@ -1,4 +1,4 @@
-/** Dev prints its own messages for these, or has caused them by its own settings. */
+/** Dev prints its own messages for these, or its settings cause them. */
 const redundantMessages =
   /^(?:Server listening at |listening$|worker started$|stopping$|stopped$|webhooks to private addresses allowed )/;
 
@@ -13,7 +13,7 @@ export function describeLine(name: string, line: string): string | undefined {
   return [`${clock} ${name}${describeLevel(Number(level))}:`, String(msg), ...details].join(" ");
 }
 
-/** Only an unexpected error needs its stack trace. Failures of upstreams, also simulated ones, are warnings. */
+/** Only an unexpected error needs its stack trace. Failures of upstreams, including simulated ones, are warnings. */
 function describeValue(key: string, value: unknown, level: number): string {
   if (typeof value === "string") return value;
   if (key !== "err" || level >= 50) return JSON.stringify(value);

@@ -1,4 +1,4 @@
-/** Whether a process exists, of whichever user. */
+/** Whether a process exists, regardless of its user. */
 export function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);

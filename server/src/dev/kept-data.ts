@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { isRunning } from "./is-running.ts";
 
-// `.pennyblack/dev/` has what stays between two starts: the secrets, the keys of the development wallet, and the data of
+// `.pennyblack/dev/` has the data that stays between two starts: the secrets, the keys of the development wallet, and the data of
 // PostgreSQL. One dev server at a time uses it. Others use the same secrets, and their wallets and data are deleted.
 
 /** Settings that must not change, because keys and encrypted columns depend on them. */

@@ -20,7 +20,7 @@ export function openPostgresFolder(
   if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) {
     if (account) chownSync(folder, account.uid, account.gid);
   } else {
-    // Everybody can create folders in /var/tmp.
+    // Any user can create folders in /var/tmp.
     const found = lstatSync(folder);
     if (!found.isDirectory() || found.uid !== (account?.uid ?? process.getuid?.() ?? found.uid))
       throw new StartupError(`${folder} belongs to another account. Remove it and start again.`);

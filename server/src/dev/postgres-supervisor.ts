@@ -8,7 +8,7 @@ import { openPostgresFolder } from "./postgres-folder.ts";
 import { findAccount, findPrograms } from "./postgres-programs.ts";
 import { StartupError } from "./startup-error.ts";
 
-// A separate process that stops PostgreSQL however `npm run dev` ends, kill -9 included: when the IPC channel closes. It
+// A separate process that stops PostgreSQL when the IPC channel closes, so even if `npm run dev` is ended by kill -9. It
 // deletes the data unless it was started with a folder to keep it in. A second argument deletes the data of earlier starts.
 
 export type Report = { url: string } | { failure: string };

@@ -88,7 +88,7 @@ async function checkLogin(
   if (rows[0]?.unset && login.password) {
     await admin.query(`alter role ${roles[name]} password ${pg.escapeLiteral(login.password)}`);
   }
-  // Also if another dev server has set the password meanwhile.
+  // Even if another dev server has set the password meanwhile.
   if (await canConnect(login.url)) return;
   throw new StartupError(
     login.password

@@ -3,7 +3,7 @@
 //
 // A dialect is data and two pure functions. `parameters` lists every parameter of the vendor's API and how it is handled;
 // to-search.ts applies the list, and the table on its page in docs/compat is generated from it. The search itself, with its
-// hold, capture, limits and problems, is that of /v1/search.
+// hold, capture, limits and problems, is the same as for /v1/search.
 
 import type { ProblemBody } from "../http/encode-problem.ts";
 import type { Category } from "../providers/provider.ts";
@@ -54,14 +54,14 @@ export type Parameter =
       group?: Group;
       /** Values that request what is returned anyway. */
       neutral?: readonly Scalar[];
-      /** Values that clients send without being asked to: ignored and listed. */
+      /** Values that clients send by default: ignored and listed. */
       defaults?: readonly Scalar[];
     }
   | { use: "required"; value: string };
 
 export type Scalar = string | number | boolean;
 
-/** Groups of parameters that can be ignored by request, with what is lost. */
+/** Groups of parameters that can be ignored by request, with the capability that is lost. */
 export const groups = {
   domains: "restrict the sites",
   freshness: "restrict the dates",

@@ -29,13 +29,13 @@ function listIgnorable({ parameters }: Dialect): string[] {
 
 const byName = new Map(dialects.map((dialect) => [dialect.name, dialect]));
 
-/** How errors at this path are written, also those of paths that do not exist. Undefined outside /compat/. */
+/** How errors at this path are written, including those for paths that do not exist. Undefined outside /compat/. */
 export function findProblemShape(path: string): ShapeProblem | undefined {
   const dialect = findDialect(path);
   return dialect && ((problem) => ({ ...problem, ...dialect.toError(problem) }));
 }
 
-/** Why a path of a vendor's API has no route: it is one of their other operations. Undefined outside /compat/. */
+/** Explains why a path of a vendor's API has no route, because it is one of their other operations. Undefined outside /compat/. */
 export function describeUnknownOperation(path: string, publicUrl: string): string | undefined {
   const dialect = findDialect(path);
   if (!dialect) return undefined;

@@ -13,7 +13,7 @@ export const tavily: Dialect = {
     query: { use: "query" },
     max_results: { use: "count" },
     topic: { use: "category", values: { general: "any", finance: "business" } },
-    // Clients of the time before the Authorization header also send the key in the body.
+    // Clients from before the Authorization header also send the key in the body.
     api_key: { use: "key" },
     search_depth: { use: "ignored" },
     auto_parameters: { use: "ignored" },

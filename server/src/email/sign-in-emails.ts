@@ -88,7 +88,7 @@ function writeSignInEmail(
       ].join("\n\n"),
     };
   }
-  // The name was chosen by the inviter. It is not part of the subject, and is quoted so that it ends where it seems to.
+  // The name was chosen by the inviter. It is not part of the subject, and is quoted so that its end is visible.
   const account = `"${accountName.replaceAll('"', "'")}"`;
   return {
     subject: "Invitation to join an account on Pennyblack",

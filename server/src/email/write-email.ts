@@ -34,7 +34,7 @@ function writeLowBalance(data: Record<string, unknown>, { walletName, topUpUrl, 
 
 function writeEndpointDisabled(data: Record<string, unknown>, { walletName }: EmailContext): EmailMessage {
   const cause = data["reason"] === "gone" ? "it returned 410 Gone" : "every delivery failed for five days";
-  // The path may contain a secret of the receiver; the host is enough to recognize it.
+  // The path may contain a secret of the receiver; the host is enough to identify it.
   const host = new URL(String(data["url"])).host;
   return {
     subject: `Webhook endpoint disabled in ${walletName}`,

@@ -4,7 +4,7 @@ import { formatHour } from "./ledger-lines.ts";
 import { buildLevels, hashLeaf, hashRecordsLeaf, hashWalletLeaf, rootOf } from "./merkle.ts";
 import { appendRoots, type ExportedRoot, readLastRoots } from "./roots-folder.ts";
 
-// Signs closed hours, oldest first, and each day after its last hour. Then appends to the folder what is not in it yet. A
+// Signs closed hours, oldest first, and each day after its last hour, and appends the roots that are missing to the folder. A
 // run that is interrupted is completed by the next one.
 
 export interface SignOptions {

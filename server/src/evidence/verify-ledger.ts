@@ -11,7 +11,7 @@ import type { SignedRoots } from "./signed-roots.ts";
 //   records  ->  digest per hour  ------------------'
 //
 // Records are the list of changes and decided adjustments, with their reasons, operators and approvers.
-// Each arrow is computed here again. Stored digests of earlier hours are used as the start of a chain; each of them is
+// Each arrow is recomputed here. Stored digests of earlier hours are used as the start of a chain; each of them is
 // part of the root of its own hour. Reads one day at a time, through cursors.
 
 export interface Difference {
@@ -320,7 +320,7 @@ async function* readCursor<Row extends object>(db: Queryable, name: string, sql:
   await db.query(`close ${name}`);
 }
 
-/** What no day contains: entries before the first hour, the end of closed time, and the head of each chain. */
+/** Checks outside of any day: entries before the first hour, the end of closed time, and the head of each chain. */
 async function checkEnds(db: Queryable, { firstHour, end, entriesSince }: Bounds, report: Report): Promise<void> {
   const { rows: ends } = await db.query<{ early: boolean; closed: Date | null }>(
     `select exists (select from pb.transfers where created_at >= $2 and created_at < $1) as early,

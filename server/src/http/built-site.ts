@@ -31,7 +31,7 @@ export function sendFile(
   // File names in assets/ contain a content hash.
   const isHashed = name.startsWith("assets/");
   reply.header("cache-control", isHashed ? "public, max-age=31536000, immutable" : "public, no-cache");
-  // A page that reports an error is sent in full, whatever the browser has cached.
+  // A page that reports an error is sent in full, even if the browser has a cached one.
   const isError = reply.statusCode !== 200;
   return reply.sendFile(name, folder, {
     cacheControl: false,

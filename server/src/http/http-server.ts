@@ -27,7 +27,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Further fields of the log line of the response: who sent the request and, for a search, how it went. */
     logFields: Readonly<Record<string, unknown>> | undefined;
-    /** The problem that it was answered with. */
+    /** The problem returned, if any. */
     problem: Problem | undefined;
   }
 }
@@ -69,7 +69,7 @@ const timeouts = {
  */
 const maxPipelined = 16;
 
-/** Serves the routes with what all responses have in common: request id, headers and the error format. */
+/** Serves the routes with the request id, headers and error format that all responses share. */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { publicUrl, admission } = options;
   const app = createFastify(options, sendProblem);

@@ -16,7 +16,7 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 24px; margi
 /** Allows nothing except the style of these pages. */
 export const plainPagePolicy = `default-src 'none'; frame-ancestors 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`;
 
-/** A page without scripts, for what the server itself describes. `body` is HTML. */
+/** A page without scripts, for content that the server itself provides. `body` is HTML. */
 export function plainPage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en">

@@ -6,7 +6,7 @@
 const graceMs = 30_000;
 
 /**
- * The answer of /readyz: why this process should get no traffic, or undefined if it is ready. `check` returns the reason, and
+ * The response of /readyz: the reason this process should get no traffic, or undefined if it is ready. `check` returns the reason, and
  * rejects while the database is unavailable.
  */
 export function createReadiness(

@@ -37,7 +37,7 @@ export interface Route {
   /** Every problem this route can return. */
   problems: readonly ProblemCode[];
   handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
-  /** Called instead of `handle` if the server rejects the request before: it is stopping or overloaded. */
+  /** Called instead of `handle` if the server rejects the request because it is stopping or overloaded. */
   onRejected?: (problem: Problem) => void;
 }
 

@@ -92,7 +92,7 @@ function createEmailTask(
   return async (limit) => {
     if (!isMailServerUsable) await mailer.verify();
     isMailServerUsable = true;
-    // The fault can also be one address. The next call checks which.
+    // The fault can also be limited to one address. The next call finds out.
     const onFailure = (failure: object): void => {
       log.warn(failure, "email not sent");
       isMailServerUsable = false;

@@ -104,7 +104,7 @@ export const taskSchedules: Readonly<Record<string, TaskSchedule>> = {
 };
 
 /**
- * A killed job keeps its lock for hours, and would block a named queue as long. So there are no named queues: concurrent
+ * A killed job keeps its lock for hours, and would block a named queue for that time. There are therefore no named queues: concurrent
  * runs of a task are safe by their SQL, and the job key keeps at most one run queued.
  */
 export const crontab = Object.entries(taskSchedules)

@@ -64,7 +64,7 @@ export interface KeysOptions {
   /** Without it, invalid keys are not counted. */
   guessLimiter?: KeyGuessLimiter;
   onUse?: (keyId: string) => void;
-  /** How long a look-up waits while the database is unavailable. Default: as otherwise. */
+  /** How long a look-up waits while the database is unavailable. Default: the normal timeout. */
   outageMs?: number;
   /** Occupies a slot for work on a key that may not exist, until the returned function is called. Rejects if none is free in time. */
   enterLookUp?: (address: string) => Promise<() => void>;
@@ -89,7 +89,7 @@ export function createKeys(db: Queryable, peppers: readonly Pepper[], options: K
     send: (keys) => readKeys(db, keys),
     ownerOf: (digests) => digests[0]?.toString("base64") ?? "",
     timeoutMs: lookUpTimeoutMs,
-    // As long as a hold, because a search starts with a look-up if no poll has succeeded for a second.
+    // The same as for a hold, because a search starts with a look-up if no poll has succeeded for a second.
     outageTimeoutMs: options.outageMs ?? lookUpTimeoutMs,
   });
   const cache = createKeyCache<FoundKey>(() => readChangedKeys(db));

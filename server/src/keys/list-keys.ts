@@ -67,7 +67,7 @@ export interface KeyOfWallet extends Pick<KeyView, "id" | "mode" | "name" | "sta
   walletId: string;
 }
 
-/** Keys by their ids, or by their first characters: the beginning of a key finds it whether it is shorter or longer than these. */
+/** Keys by their ids or first characters. The beginning of a key finds it, whether it is shorter or longer than the stored ones. */
 export async function findWalletKeys(
   operator: Queryable,
   { ids, start, limit }: { ids?: readonly string[]; start?: string; limit: number },

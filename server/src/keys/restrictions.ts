@@ -1,7 +1,7 @@
 import { fieldFault, invalidInput, listWords } from "../http/input/faults.ts";
 import { Problem } from "../problems/problems.ts";
 
-// A key with `allowed_ips` or `expires_at` creates no management key that works elsewhere or for longer. pb.find_wider_field
+// A key with `allowed_ips` or `expires_at` cannot create a management key that works elsewhere or for longer. pb.find_wider_field
 // checks it.
 
 /** The restrictions of the key that makes the request. */

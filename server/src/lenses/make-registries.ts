@@ -5,7 +5,7 @@ import { domainName, type RegistryInfo } from "../ranking/ranking.ts";
 export interface ListSource extends Omit<RegistryInfo, "retrieved"> {
   /** The list as CSV, with a header line. */
   file: string;
-  /** The group of a domain, such as `$cap=D,why=listed-as-satire`. Undefined if the list says too little about it. */
+  /** The group of a domain, such as `$cap=D,why=listed-as-satire`. Undefined if the list has too little information about it. */
   groupOf: (row: Row, lists: Lists) => string | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { Micros } from "./money.ts";
 
-/** A limit of what a provider may cost the operator per UTC day or month. */
+/** A limit on the cost of a provider per UTC day or month. */
 export interface CostCap {
   amount: Micros;
   period: "day" | "month";

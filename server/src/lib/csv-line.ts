@@ -1,5 +1,5 @@
 /**
- * One line of RFC 4180. An apostrophe makes text of a cell that a spreadsheet would run as a formula. Plain numbers are
+ * One line of RFC 4180. An apostrophe turns a cell that a spreadsheet would run as a formula into text. Plain numbers are
  * unchanged, even with a leading minus.
  */
 export function csvLine(cells: readonly string[]): string {

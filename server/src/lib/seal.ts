@@ -26,7 +26,7 @@ export function unseal(secrets: Pick<Secrets, "all">, purpose: string, sealed: B
   return text;
 }
 
-/** Seals a value again under the first secret. Undefined if it is sealed under that one already. */
+/** Seals a value again under the first secret. Undefined if it is already sealed under that one. */
 export function reseal(secrets: Secrets, purpose: string, sealed: Buffer): Buffer | undefined {
   const text = unseal(secrets, purpose, sealed);
   return secretIdOf(sealed) === secrets.writer.id ? undefined : seal(secrets, purpose, text);

@@ -7,7 +7,7 @@ import type { Problem } from "../problems/problems.ts";
 // when ticks are on time. Admitted requests finish, and the rest are rejected immediately.
 //
 //   callers    requests whose wallet is known; each wallet can occupy a share of the slots
-//   tests      searches with test keys, which are free and can be slow on request
+//   tests      searches with test keys, which are free and can simulate slow responses
 //   lookUps    database look-ups of keys that have not worked on this server recently
 //   public     requests without a key: pages, sign-in, console requests until the session is known; not while a body is
 //              received
@@ -153,7 +153,7 @@ function createPool({ name, share, max, ownerShare }: PoolRule, scale: () => num
     const owned = counts.get(owner) ?? 0;
     const maxOwned = maxOwnedNow();
     if (owned < maxOwned) return whyFull();
-    // Beyond the share of a server that is not slow, the owner is the cause.
+    // Above the share on a server that is not slow, the owner is the cause.
     const code = owned >= shareOf(max) ? "concurrency_limited" : "overloaded";
     return limitProblem(code, { limit: share, max: maxOwned, retryAfterSeconds });
   }

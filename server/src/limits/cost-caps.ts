@@ -4,11 +4,11 @@ import { type CostCap, endOfPeriod, periodOf } from "../lib/cost-cap.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
 import { createSpending, type Spending, withCounting } from "./spending.ts";
 
-// The operator's own limit of what a provider may cost per day or month (UTC). The cost of a call counts when it is sent, and
+// The operator's own limit on the cost of a provider per day or month (UTC). The cost of a call counts when it is sent, and
 // Redis adds up what all servers sent, so a cap is exceeded at most by the calls in flight when it is reached. Each server sends
 // its costs one batch after another; a batch whose reply was lost is sent again under the same number and counts once.
 //
-// The counts of usage in PostgreSQL are a lower bound of the same sum, at most ten seconds old. They include what was spent
+// The counts of usage in PostgreSQL are a lower bound of the same sum, at most ten seconds old. They include the spending from
 // before the cap was set, and replace Redis while it is unavailable or after it lost its data.
 
 export interface CapReport {
@@ -23,7 +23,7 @@ export interface CapReport {
 }
 
 export interface CostCaps {
-  /** The caps from now on. The spending of the same period stays. */
+  /** Replaces the caps. The spending of the current period stays. */
   setCaps(upstreams: readonly { name: string; cap?: CostCap | undefined }[]): void;
   /** Call it when a call is sent. */
   recordCost(upstream: string, cost: Micros): void;
@@ -31,7 +31,7 @@ export interface CostCaps {
   reachedFor(upstream: string): number | undefined;
   /** Undefined without a cap. */
   report(upstream: string): CapReport | undefined;
-  /** Reads what all servers have spent. Never rejects. */
+  /** Reads the spending of all servers. Never rejects. */
   refresh(): Promise<void>;
   close(): void;
 }

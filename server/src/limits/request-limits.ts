@@ -11,7 +11,7 @@ import { occupySlot } from "./occupied-slots.ts";
 // become less precise, but no request fails because of Redis.
 
 export interface LimitedKey {
-  /** What the limit applies to. Default: a key. */
+  /** The subject of the limit. Default: a key. */
   kind?: LimitKind;
   keyId: string;
   searchesPerSecond: number;

@@ -9,7 +9,7 @@ export interface Spending {
   add(cost: Micros): void;
   /** The same according to the usage counts. */
   setCounted(total: Micros): void;
-  /** Sends what is not sent yet, and reads the sum. Never rejects. */
+  /** Sends the costs not sent yet, and reads the sum. Never rejects. */
   exchange(): Promise<void>;
   total(): Micros;
   /** Whether Redis answered the last time. */

@@ -13,7 +13,7 @@ import type { Problem } from "../problems/problems.ts";
 //   otherwise                starts if 12 seconds have passed since the last one that started, or if that one did not cause
 //                            an unpaid call; rejected with 429 if not
 //
-// So a wallet that never pays causes the calls that it has in flight at once, or 20, and then 5 a minute. A wallet without
+// A wallet that never pays therefore causes the calls that it has in flight at the same time, or 20, and 5 a minute after that. A wallet without
 // unpaid calls may have any number of searches in flight. Redis counts for all servers. When it is unavailable, each server
 // counts against its own share, from the last level that it has seen. Credits are counted by each server.
 

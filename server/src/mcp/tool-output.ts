@@ -3,7 +3,7 @@ import { formatUsd, type Micros } from "../lib/money.ts";
 import type { Problem } from "../problems/problems.ts";
 import type { BudgetState } from "../wallet/wallet.ts";
 
-// Tool results for the model: what happened, what was charged, what is left, what to do next.
+// Tool results for the model: the outcome, the charge, the remaining budgets, and what to do next.
 
 export interface ToolResult {
   title: string;

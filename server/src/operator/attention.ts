@@ -15,7 +15,7 @@ export interface AttentionItem {
 
 export interface UpstreamState {
   name: string;
-  /** Not closed: it failed and has not succeeded since. */
+  /** Not closed, because it failed and has not succeeded since. */
   circuit: { state: "closed" | "open" | "trial"; until: string | null };
   /** Its cost cap; `ratio` is the part of it that was spent. */
   cap?: { period: string; amount: string; spent: string; ratio: number; resets_at: string } | null;
@@ -80,7 +80,7 @@ const maxClockSeconds = 5;
 const maxConnectionShare = 0.8;
 /** Of a cost cap. */
 const warningRatio = 0.8;
-/** A few failures among few searches are no trend. */
+/** A few failures among few searches are not a trend. */
 const minErrors = 5;
 const maxOwnErrorRate = 0.0144;
 const maxErrorRate = 0.072;

@@ -15,8 +15,8 @@ import {
 import { findSearch, listWallets, readSearchesSince, type SearchOfWallet } from "../wallet/wallet.ts";
 import { recordView, type Viewer } from "./record-view.ts";
 
-// The look-up for support, of the console, `npm run admin -- find` and `npm run fleet -- find`. What it shows of a wallet's
-// searches is read with the owner's queries, after the look is recorded.
+// The look-up for support, of the console, `npm run admin -- find` and `npm run fleet -- find`. It reads a wallet's
+// searches with the owner's queries, after the view is recorded.
 
 export interface FindQuery {
   /** A Request-Id, the id of a wallet, key or account, the first characters of a key, an e-mail address, or a part of a name. */
@@ -31,7 +31,7 @@ export interface FindQuery {
 /** The answer of GET /operator/find. */
 export interface Found {
   request: FoundRequest | null;
-  /** For an id that nothing has: what that means, and what it does not. */
+  /** For an unknown id: the possible reasons, and the reasons that are ruled out. */
   unknown: string | null;
   wallets: FoundWallet[];
   /** Newest first. */
@@ -44,7 +44,7 @@ export type FoundRequest = SearchDetails & {
   wallet_id: string;
   /** `refused` and `replayed` have no ledger row. */
   state: SearchOfWallet["state"] | "refused" | "replayed";
-  /** What was queried, in order, and why it failed: "brave:timeout,searxng". */
+  /** The upstreams queried, in order, with the reason of each failure: "brave:timeout,searxng". */
   upstreams: string | null;
 };
 

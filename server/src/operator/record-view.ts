@@ -7,7 +7,7 @@ export interface Viewer {
 }
 
 /**
- * Records that an operator looks at the data of a wallet, once an hour, because open pages reload their data. Returns false if
+ * Records that an operator views the data of a wallet, once an hour, because open pages reload their data. Returns false if
  * the wallet does not exist.
  */
 export async function recordView(db: Queryable, { operator, reason }: Viewer, walletId: string): Promise<boolean> {

@@ -37,7 +37,7 @@ export interface Comparison {
 
 /** For objects that the processor lists late, or that become readable later. */
 const overlapMs = 3 * 24 * 3_600_000;
-/** After so many failures of the processor in a row it is treated as unavailable. */
+/** After this many failures in a row, the processor is treated as unavailable. */
 const maxFailuresInARow = 5;
 
 /**

@@ -13,7 +13,7 @@ export interface PaymentSource {
 /** A source that can also take payments and reports them by webhook. */
 export interface PaymentProcessor extends PaymentSource {
   readPayment(paymentId: string): Promise<Payment | undefined>;
-  /** Updates since a moment, each once, in no particular order. An object that cannot be read does not end the list. */
+  /** Updates since a given time, each once, in no particular order. An object that cannot be read does not end the list. */
   listUpdates(since: Date): AsyncIterable<PaymentUpdate | Unreadable>;
   /** The current state of one refund or dispute, of any age. */
   readReversal(reversal: Pick<Reversal, "id" | "kind">): Promise<PaymentUpdate>;

@@ -1,6 +1,6 @@
 import type { ProblemRow } from "./problem-row.ts";
 
-/** Something the operator has not configured. A retry fails until the operator changes that. */
+/** The operator has not configured a feature. A retry fails until the operator configures it. */
 export const configurationProblems = {
   upstream_not_configured: {
     status: 503,

@@ -5,7 +5,7 @@ export interface ProblemRow {
   /** Whether the same request can succeed later. Default: false. */
   retryable?: boolean;
   detail: string;
-  /** Of the documentation page: why the request was rejected, and what to do, in a few sentences each. */
+  /** For the documentation page: why the request was rejected, and what to do, in a few sentences each. */
   cause: string;
   fix: string;
   /** Headers sent with every occurrence. */

@@ -11,7 +11,7 @@ import { serverProblems } from "./server-problems.ts";
 const exampleJsonFault =
   "The request body is not valid JSON at line 1, column 2: strings and field names need double quotes";
 
-/** Problems of people: in the console, and in apps that they sign in to. A request with an API key never gets them. */
+/** Problems for people, in the console and in apps that they sign in to. A request with an API key never gets them. */
 export const personProblems = { ...consoleProblems, ...oauthProblems } as const;
 
 export const problems = {

@@ -73,7 +73,7 @@ export function createCaller(
 
 /**
  * undici looks for a free connection among all connections of a pool, which for each call costs as much as the rest of it
- * with a few thousand in flight. So calls beyond this number use another pool.
+ * with a few thousand in flight. Calls beyond this number therefore use another pool.
  */
 const maxPerAgent = 128;
 

@@ -16,7 +16,7 @@ export function parseJsonObject(text: string): JsonObject | undefined {
 const maxValues = 15_000;
 const minLengthToCount = 50_000;
 
-/** Counts what precedes a value. Such characters in text count as well, which is far from the limit for prose. */
+/** Counts what precedes a value. Such characters in text also count, but prose stays far below the limit. */
 function hasTooManyValues(text: string): boolean {
   let count = 0;
   for (let index = 0; index < text.length && count <= maxValues; index += 1) {

@@ -2,7 +2,7 @@ import { isJsonObject, parseJsonObject } from "./parse-json-object.ts";
 
 /**
  * Reads the codes and messages of an error body: at the top level, inside `error` or `detail`, or in the first item of a
- * list of errors. Only fields written by the vendor are read. A body may also repeat the query, and a caller must not be
+ * list of errors. Only fields written by the vendor are read. A body can also repeat the query, and a caller must not be
  * able to fake an error such as an empty account.
  */
 export function readErrorTexts(body: string): string[] {

@@ -14,7 +14,7 @@ export function readReply(provider: Provider, reply: UpstreamReply, nowMs: numbe
 
   if (status >= 400 && status <= 599) {
     const parsed = provider.response(reply);
-    // Only a 2xx is charged, whatever the adapter returns.
+    // Only a 2xx is charged, regardless of what the adapter returns.
     const reason = parsed.ok ? "status" : parsed.reason;
     const fromBody = parsed.ok ? undefined : parsed.retryAfterSeconds;
     return { ok: false, reason, retryAfterSeconds: fromBody ?? readRetryAfter(headers["retry-after"], nowMs) };

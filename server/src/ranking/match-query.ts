@@ -18,7 +18,7 @@ export function readTerms(words: readonly string[]): readonly string[] {
 const minStemLength = 3;
 const endings = ["ing", "ies", "es", "ed", "e", "y", "s"];
 
-/** A word of the text counts if it starts with what is left, so `locks` also matches `locking`. */
+/** A word of the text counts if it starts with the rest, so `locks` also matches `locking`. */
 function withoutEnding(word: string): string {
   for (const ending of endings) {
     const stemLength = word.length - ending.length;

@@ -6,7 +6,7 @@ export interface Page<Result> extends CanonicalPage {
   upstreamRank: number;
 }
 
-/** Distinct pages in the upstream's order. Of equivalent URLs, the first is kept. */
+/** Distinct pages in the upstream's order. The first of several equivalent URLs is kept. */
 export function mergeDuplicates<Result extends { url: string }>(results: readonly Result[]): Page<Result>[] {
   const pages: Page<Result>[] = [];
   const seen = new Set<string>();

@@ -23,7 +23,7 @@ export interface RankedPage<Result> extends Page<Result> {
 
 const rankOffset = 20;
 const navigationalRanks = 3;
-/** Minimum authority of a page that the query or the upstream takes for the site the caller looks for. */
+/** Minimum authority of a page that the query or the upstream identifies as the site the caller is looking for. */
 const raisedAuthority = { "exact-name": 1, navigational: 0.9, "home-page": 0.8 };
 const maxPerSite = 2;
 const mainSiteRanks = 10;
@@ -76,7 +76,7 @@ function scorePage<Result>(page: Page<Result>, names: QueryWords, lens: Lens): R
 const noGuards: readonly Guard[] = [];
 
 /**
- * An upstream that ranks a home page first took the query for the name of a site, even if we do not recognize the name.
+ * An upstream that ranks a home page first interpreted the query as the name of a site, even if we do not recognize the name.
  * With a category, the subject is known and authority decides.
  */
 function isHomePage(path: string, { tier }: Verdict): boolean {

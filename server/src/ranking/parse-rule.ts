@@ -19,7 +19,7 @@ export interface Rule {
   value: string;
   /** Lower-case text that the page's path, with a trailing slash, must contain. */
   path: string | undefined;
-  /** Wins over more specific rules. */
+  /** Takes precedence over more specific rules. */
   isOverride: boolean;
   why: string;
   line: number;

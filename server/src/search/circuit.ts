@@ -1,15 +1,15 @@
 import type { FailureReason, UpstreamAnswer, UpstreamFailure } from "../providers/provider.ts";
 
 // Circuit breaker. Every upstream has one, and so has each of its keys. A rejected credential, an empty account and a throttle
-// concern the key, every other failure the upstream.
+// concern the key; every other failure concerns the upstream.
 //
 //   closed  -> open    immediately on a failure of the key; otherwise after three in a row
 //   open    -> trial   the cool-down has ended: one search queries it in its normal position, others as if it were open
 //   trial   -> closed  it answered
 //   trial   -> open    it failed again; the next cool-down is longer
 //
-// While a circuit is open, other keys and upstreams are queried first. If none of them answers, a call is sent nevertheless,
-// unless its failure is certain, or would be slow: then the circuit blocks it. Fast failures do not block. They can depend on
+// While a circuit is open, other keys and upstreams are queried first. If none of them answers, a call is sent anyway,
+// unless its failure is certain or would be slow, in which case the circuit blocks it. Fast failures do not block. They can depend on
 // the query, and one caller's queries must not fail those of others.
 //
 // Results of calls that started before the circuit opened are ignored.
@@ -56,7 +56,7 @@ export function createCircuit(scope: "key" | "upstream"): Circuit {
     isOpen,
     isBlocked(nowMs) {
       if (openedBy === undefined || !isOpen(nowMs)) return false;
-      // An upstream that answers other calls in the meantime is not down.
+      // An upstream that is still answering other calls is not down.
       return isCertain(openedBy) || (openedBy.tookMs >= slowMs && answeredAtMs < failingSinceMs);
     },
     openUntilMs: () => untilMs,
@@ -107,7 +107,7 @@ function isCertain({ reason, retryAfterSeconds }: UpstreamFailure): boolean {
 /** `openings`: since the last answer, before this one. */
 function coolDownMs({ reason, retryAfterSeconds }: UpstreamFailure, openings: number): number {
   switch (reason) {
-    // Only the operator can fix these. A call every five minutes shows when that has happened.
+    // Only the operator can fix these. A call every five minutes detects the fix.
     case "credential":
     case "account_empty":
       return 300_000;

@@ -53,7 +53,7 @@ class CleanResult implements SearchResult {
   }
 }
 
-/** How much of a text is cleaned, in multiples of what is returned. Results have far less markup. */
+/** The length of text that is cleaned, in multiples of the length returned. Results have far less markup. */
 const maxMarkup = 2;
 
 /** The order matters: an entity can encode a hidden character, and a hidden character can split a tag name. */

@@ -54,7 +54,7 @@ function hitsOrProblem({ answer, queried }: Routed, waitSeconds: number | undefi
     ...rest,
     ...(code === "upstream_error" && { detail: describeFailure("returned an error", rest.retryAfterSeconds) }),
     ...(answer.blockedBy && { detail: describeFailure(blocks[answer.blockedBy], rest.retryAfterSeconds) }),
-    // The caller has stopped waiting. Each retry with the same deadline would cost another unpaid upstream call.
+    // The caller has stopped waiting. Each retry with the same deadline would cause another unpaid upstream call.
     ...(callersSeconds !== undefined && { detail: describeCallersDeadline(callersSeconds), retryable: false }),
     members: {
       ...(upstreamStatus !== undefined && { upstream_status: upstreamStatus }),

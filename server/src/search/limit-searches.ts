@@ -52,7 +52,7 @@ export function createSearchLimits({ admission, acquireSlot, limits, trackInFlig
       return slot;
     };
     try {
-      // The key first: what exceeds its limit does not count against the wallet's.
+      // The key first, so that requests above its limit do not count against the wallet's.
       const key = await acquire(caller);
       const wallet = await acquire(
         isTest

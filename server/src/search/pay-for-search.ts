@@ -98,7 +98,7 @@ async function withTimeLimit(work: Promise<void>, limitMs: number): Promise<void
   clearTimeout(timer);
 }
 
-/** A failed hold charges nothing, whatever the cause: if it did commit, it is released or expires. */
+/** A failed hold charges nothing, regardless of the cause. If it did commit, it is released or expires. */
 function holdErrorToProblem(cause: unknown): Problem {
   return cause instanceof LaneFull ? queueFull(cause) : new Problem("ledger_unavailable", { cause });
 }

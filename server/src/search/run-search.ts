@@ -158,7 +158,7 @@ function recordRequest(
   { id, transport, facts, outcome, ms, ownMs }: EndedRequest,
 ): void {
   const { caller, run, endUser } = facts;
-  // Management keys cannot search, so their requests are in no figures of searches.
+  // Management keys cannot search, so their requests are not counted in any figures about searches.
   const mode = caller?.mode === "mgmt" ? undefined : caller?.mode;
   const kind = mode === undefined ? "unauthenticated" : facts.kind;
   const fault = faultOf(outcome);

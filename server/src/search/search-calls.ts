@@ -58,7 +58,7 @@ export function createStartCalls({ unpaidLimit, tally, metrics }: SearchCallsDep
   };
 }
 
-/** A timeout is the caller's doing if the caller's deadline passed and the upstream is not known to be failing. */
+/** A timeout is attributed to the caller if the caller's deadline passed and the upstream is not known to be failing. */
 function endingOf(answer: UpstreamAnswer, isTimeoutCallers: boolean): Ending {
   if (answer.ok) return "answered";
   const isCallers = answer.reason === "aborted" || (answer.isDeadline === true && isTimeoutCallers);

@@ -1,6 +1,6 @@
 import type { Principal } from "../keys/keys.ts";
 
-/** What is known about a request. search() fills it in, so that it is known however the request ends. */
+/** The facts known about a request. search() fills them in, so that they are known no matter how the request ends. */
 export interface SearchFacts {
   /** "refusal" until the price is held. "unknown": it is not known whether it was. */
   kind: "refusal" | "replay" | "search" | "unknown";

@@ -12,7 +12,7 @@ export interface Steps {
   startAttempt: SearchTrace["startAttempt"];
   /** Milliseconds of each step, in order. */
   durations(): Record<string, number>;
-  /** For the record of the search. What follows the last of these steps counts as ranking. */
+  /** For the record of the search. The time after the last of these steps counts as ranking. */
   record(): { stepMs: StepTimes; upstreams: string | undefined };
   /** Since the request arrived. */
   elapsedMs(): number;

@@ -139,7 +139,7 @@ function createKeyState(
   };
 }
 
-/** The same to callers as an account without credit: only the operator can change it, or the end of the period. */
+/** To callers, the same as an account without credit, because it ends only by an action of the operator or with the period. */
 function capped(provider: string, retryAfterSeconds: number): UpstreamFailure {
   return { ok: false, provider, reason: "account_empty", blockedBy: "cap", retryAfterSeconds, tookMs: 0 };
 }

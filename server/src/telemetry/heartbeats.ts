@@ -6,7 +6,7 @@ import { Compile } from "typebox/compile";
 import { version } from "../lib/version.ts";
 
 // Every server writes its current figures to Redis every two seconds, so that the operator's console shows all servers,
-// whichever one it is connected to. Nothing is written per search. Without Redis a server knows only itself.
+// regardless of the one it is connected to. Nothing is written per search. Without Redis a server knows only itself.
 
 const figuresSchema = Type.Object({
   in_flight: Type.Number(),

@@ -13,7 +13,7 @@ export interface Metrics extends UpstreamMetrics, ProcessMetrics {
   trackInFlight: () => () => void;
   countCaptured: () => void;
   countReleased: () => void;
-  /** Counts a search that succeeded but was not charged, or not known to be. */
+  /** Counts a search that succeeded but was not charged, or is not known to have been charged. */
   countLost: (reason: "expired" | "unknown") => void;
   countBatch: (kind: string, size: number) => void;
   timeLedger: (kind: string, seconds: number) => void;

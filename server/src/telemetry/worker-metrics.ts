@@ -13,7 +13,7 @@ export interface WorkerMetrics extends ProcessMetrics {
   watchTasks: (names: readonly string[]) => void;
   recordTask: (task: string, isOk: boolean) => void;
   watchDatabase: (read: () => Promise<DatabaseFacts>) => void;
-  /** Apart from the others, because these are also known when the database cannot be used. */
+  /** Separate from the others, because these are known even when the database cannot be used. */
   watchHosts: (read: () => Promise<readonly HostState[]>) => void;
   render: () => Promise<string>;
   close: () => void;

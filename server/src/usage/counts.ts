@@ -27,7 +27,7 @@ export interface TakenCounts {
   refusals: string;
   upstreams: string;
   wallets: string;
-  /** Requests and calls that were only totaled, because there were too many rows. */
+  /** Requests and calls that were only counted in total, because there were too many rows. */
   uncounted: number;
   /** Hours in which refusals and replays were not counted. */
   incompleteHours: string[];

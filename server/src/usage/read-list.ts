@@ -42,7 +42,7 @@ interface Page {
   next: string | undefined;
 }
 
-/** A source that has more items contributes none that are older than the last one that it has returned or scanned. */
+/** A source with further items contributes no items older than the last one that it has returned or scanned. */
 function merge(pages: readonly Page[], limit: number): Pick<List, "items" | "next"> {
   const [bound] = pages
     .flatMap(({ next }) => next ?? [])

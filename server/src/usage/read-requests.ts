@@ -5,7 +5,7 @@ import { timeOfId } from "../lib/time-of-id.ts";
 import type { SearchesQuery } from "../wallet/wallet.ts";
 import type { UnheldRequest } from "./unheld-requests.ts";
 
-// Single refusals and replays. Only a limited number is stored; the counts have the others.
+// Individual refusals and replays. Only a limited number is stored; the others are only counted.
 
 /** A stored refusal or replay. */
 export interface RequestView extends Omit<UnheldRequest, "walletId" | "run" | "endUser"> {
@@ -153,7 +153,7 @@ async function countUnlisted(db: Queryable, walletId: string, query: Ranged): Pr
   return rows[0] ?? { count: 0, isAtLeast: false };
 }
 
-/** SQL for the filters that stored requests and their counts have in common. A replay is no failure. */
+/** SQL for the filters that stored requests and their counts have in common. A replay is not a failure. */
 function matches(mode: string, keyId: string, kind: string, outcome: string): string {
   return `(${mode}::pb.key_mode is null or r.mode = ${mode}) and (${keyId}::uuid is null or r.key_id = ${keyId})
     and case ${kind} when 'all' then true when 'replayed' then r.outcome = 'replayed' else r.outcome <> 'replayed' end

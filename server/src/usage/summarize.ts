@@ -15,7 +15,7 @@ interface Total {
 export interface Summary {
   /** Recent charges per day. */
   burnPerDay: Micros;
-  /** Whether charges of 24 hours are known, so that the rate says something about the days to come. */
+  /** Whether charges of 24 hours are known, which the rate needs to predict the coming days. */
   isBurnSteady: boolean;
   today: Total & { typicalByNow: number | undefined };
   /** The current hour and the 23 before it, oldest first. */

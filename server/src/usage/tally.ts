@@ -6,7 +6,7 @@ import { type Counts, createCounts, type TakenCounts } from "./counts.ts";
 import type { UnheldRequest } from "./unheld-requests.ts";
 import { createRequestWriter } from "./write-requests.ts";
 
-// Records what the ledger does not: refusals and replays, and calls to upstreams with their costs. A limited number of refusals
+// Records events that the ledger does not: refusals and replays, and calls to upstreams with their costs. A limited number of refusals
 // and replays is stored individually, and counted with that; the others, and the calls, are counted in memory and written every
 // few seconds in one statement, and when the server stops. A server that crashes loses its last few seconds. A batch whose
 // acknowledgement was lost is resent under the same number and counts once. No decision about money depends on these.

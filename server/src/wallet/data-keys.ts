@@ -7,7 +7,7 @@ import { CannotUnseal } from "../lib/seal.ts";
 import type { Resealed, Secrets } from "../lib/secrets.ts";
 import { Problem } from "../problems/problems.ts";
 
-// The data keys of wallets. A key that no listed secret opens is never replaced here: the request fails before it could be
+// The data keys of wallets. A key that no listed secret opens is never replaced here. The request fails before it could be
 // charged, because under another key its retries would be charged again.
 
 /** A caller whose API key was looked up brings the data key of its wallet, if there was one at that time. */

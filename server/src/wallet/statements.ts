@@ -206,7 +206,7 @@ const maxAwaited = 10;
 export async function expireHolds(db: Queryable, limit: number, isThorough = false): Promise<Swept> {
   const { skippedIds, ...swept } = await sweep(db, limit, isThorough);
   let stillLocked = skippedIds.length;
-  // One by one, so that waiting for one wallet delays no other.
+  // One by one, so that waiting for one wallet does not delay the others.
   for (const walletId of skippedIds.slice(0, maxAwaited)) {
     const own = await sweep(db, limit, isThorough, walletId).catch(catchLockTimeout);
     if (!own) continue;
@@ -246,7 +246,7 @@ export interface TopUp {
 export type TopUpOutcome = "credited" | "repeated" | "conflicting" | "unknown_wallet";
 export type RefundOutcome = "refunded" | "repeated" | "not_captured";
 
-/** `top_up`: money received. `credit`: a gift from the operator. Each payment id is credited once. */
+/** `top_up`: money received. `credit`: a credit granted by the operator. Each payment id is credited once. */
 export async function topUpBatch(
   db: Queryable,
   kind: "top_up" | "credit",
@@ -289,7 +289,7 @@ function uuidArray(uuids: readonly string[]): string {
   return `{${uuids.join(",")}}`;
 }
 
-/** As one value, because the driver sends it as it is. It would send an array as text with two digits for each byte. */
+/** As one value, because the driver sends it unchanged. It would send an array as text with two digits for each byte. */
 function joinAnswers(items: readonly CaptureRequest[]): Buffer | null {
   const answers = items.flatMap(({ answer }) => answer ?? []);
   return answers.length === 0 ? null : Buffer.concat(answers);

@@ -69,7 +69,7 @@ export async function checkUpstreamCalls({ upstreams }: DoctorConfig): Promise<F
   );
 }
 
-/** Without the text of the error, which can contain the address and its password. */
+/** Omits the text of the error, which can contain the address and its password. */
 function codeOf(failure: unknown): string {
   const errors = [failure, failure instanceof Error ? failure.cause : undefined];
   const codes = errors.map((each) => (each instanceof Error && "code" in each ? each.code : undefined));

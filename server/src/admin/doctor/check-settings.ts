@@ -9,7 +9,7 @@ export type DoctorConfig = Pick<
 > &
   Constants;
 
-/** Settings that are valid one by one, and wrong together or in production. */
+/** Settings that are valid individually but wrong in combination or in production. */
 export function checkSettings(config: DoctorConfig): Finding[] {
   const { protocol, hostname } = new URL(config.publicUrl);
   const isPublic = !isLoopback(hostname);

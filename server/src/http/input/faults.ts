@@ -1,8 +1,8 @@
 import { suggest } from "../../lib/suggest.ts";
 import { Problem } from "../../problems/problems.ts";
 
-// Every invalid body, query parameter and header becomes an invalid_request here. A fault names its field, what was received
-// and what is expected. It quotes only a short word, never text that could be a sentence or a secret.
+// Every invalid body, query parameter and header becomes an invalid_request here. A fault names its field, the value received
+// and the value expected. It quotes only a short word, never text that could be a sentence or a secret.
 
 export interface Fault {
   /** A JSON Pointer such as #/name, or # for the body or a header. */

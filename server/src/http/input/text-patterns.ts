@@ -6,7 +6,7 @@ const controls = "\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u
 const noWebAddress = "(?![^]*(?:://|[wW]{3}\\.|[^\\s/]\\.[^\\s/.]{2,}/))";
 
 export const textPatterns = {
-  /** Up to a millionth of a dollar. */
+  /** Down to a millionth of a dollar. */
   usd: "^\\d{1,9}(\\.\\d{1,6})?$",
   usdCents: "^\\d{1,9}(\\.\\d{1,2})?$",
   topUp: "^\\d{1,6}(\\.\\d{1,2})?$",

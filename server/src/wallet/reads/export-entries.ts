@@ -7,7 +7,7 @@ import { type FullEntry, publicKind, readBalanceAt, readEntriesForward } from ".
 
 const pageSize = 1_000;
 
-/** The last three columns, and the microseconds of the first, are there to recompute the digests of closed hours. */
+/** The last three columns, and the microseconds of the first, are needed to recompute the digests of closed hours. */
 const columns = [
   "created_at",
   "kind",

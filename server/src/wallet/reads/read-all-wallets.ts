@@ -40,12 +40,12 @@ export async function readTotalBalance(db: Queryable): Promise<Micros> {
   return rows[0]?.balance ?? 0n;
 }
 
-/** Where a search is, and what only operators see of it. */
+/** The location of a search, and the details that only operators see. */
 export interface SearchOfWallet {
   walletId: string;
   keyId: string;
   state: "pending" | "captured" | "released" | "expired";
-  /** What was queried, in order, such as "brave:timeout,searxng". */
+  /** The upstreams queried, in order, such as "brave:timeout,searxng". */
   upstreams: string | null;
 }
 
