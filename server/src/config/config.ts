@@ -15,7 +15,7 @@ export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typ
 
 /**
  * Reads the named settings, or throws all faults. The server, the worker and the admin command need different ones. Each of
- * the adapters has settings of its own.
+ * the adapters has its own settings.
  */
 export function readConfig<Name extends keyof typeof settings>(
   adapters: readonly Adapter[],

@@ -77,7 +77,7 @@ export interface Provider {
   costMicros: (n: number) => bigint;
   /** The most domains that a request can restrict its results to, and exclude. Undefined without such parameters. */
   domainFilter?: DomainFilter;
-  /** Its empty answers can hide failures, so another upstream is tried before an empty result is returned. */
+  /** Its empty answers can hide failures, so another upstream is queried before an empty result is returned. */
   emptyIsUnreliable?: boolean;
   /** `page` counts from 1. */
   request(search: UpstreamSearch, page: number): UpstreamCall;
@@ -96,7 +96,7 @@ export interface Upstream {
 export interface UpstreamKey {
   /** The first and last four characters, for operators. Undefined if it is not the key of an account with a vendor. */
   label: string | undefined;
-  /** Sends this key. In everything else it is the same as those of the other keys. */
+  /** Sends this key. In all other respects, the providers of all keys are the same. */
   provider: Provider;
 }
 
@@ -145,10 +145,10 @@ export interface UpstreamFailure {
   upstreamStatus?: number | undefined;
   /** As sent by the upstream, not clamped. */
   retryAfterSeconds?: number | undefined;
-  /** For a timeout: `deadlineMs` of the call passed, not a shorter limit of our own such as that for connecting. */
+  /** For a timeout: `deadlineMs` of the call passed, rather than a shorter internal limit such as that for connecting. */
   isDeadline?: boolean;
   /**
-   * Why no call was sent: an open circuit, with the failure of an earlier call, or the operator's cost cap. `retryAfterSeconds`
+   * The reason no call was sent: an open circuit, with the failure of an earlier call, or the operator's cost cap. `retryAfterSeconds`
    * is the time until the next call.
    */
   blockedBy?: "circuit" | "cap";
@@ -160,7 +160,7 @@ export type UpstreamAnswer = UpstreamSuccess | UpstreamFailure;
 export interface QueryOptions {
   /** Aborted when the caller disconnects. */
   signal: AbortSignal;
-  /** Maximum duration of the whole call, all pages included. */
+  /** Maximum duration of the whole call, including all pages. */
   deadlineMs: number;
   /** Called before each upstream call. The returned function is called with its outcome. */
   startAttempt?: ((upstream: string) => (outcome: string, upstreamStatus?: number) => void) | undefined;

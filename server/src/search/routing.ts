@@ -34,7 +34,7 @@ export interface RouteOptions extends Omit<QueryOptions, "onSent"> {
   calls: CallRecorder;
 }
 
-/** Receives the calls of one search: each is sent or not, and then answered or failed. */
+/** Receives the calls of one search. Each is sent or not; if sent, it is answered or fails. */
 export interface CallRecorder {
   /** The upstream may charge for the call from now on. */
   recordSent(provider: string, cost: Micros): void;
@@ -179,7 +179,7 @@ function toUpstreamSearch(provider: Provider, search: UpstreamSearch): UpstreamS
   return { ...search, n: candidateCount(provider, search.n), sources: fitting };
 }
 
-/** The failure to report if no call was sent: that of the circuit or cap that ends first. */
+/** The failure to report if no call was sent, from the circuit or cap that ends first. */
 function findBlocked(
   upstreams: readonly UpstreamState[],
   search: UpstreamSearch,

@@ -216,7 +216,7 @@ export interface RankInput extends SearchInput {
   hasRegistries: boolean;
 }
 
-/** What a search needs from the other modules; app/search-app.ts provides it. */
+/** The dependencies of a search on other modules, which app/search-app.ts provides. */
 export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
   /** Sets `facts.caller` before it refuses a key that exists. */
   authenticate: (request: Pick<SearchRequest, "rawHeaders" | "headers" | "ip" | "facts">) => Promise<Principal>;
