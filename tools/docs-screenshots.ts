@@ -1,13 +1,20 @@
 // npm run docs:screenshots -- http://localhost:8080
 //
-// Takes screenshots of three docs pages in light and dark mode from a running server, with the system's Chromium, and
-// saves them in .pennyblack/screenshots/. Fails if a page logs an error or warning, such as a CSP violation.
+// Takes screenshots of the landing page, docs pages and the search of the docs from a running server, in light and dark mode
+// and 390 pixels wide, with the system's Chromium, and saves them in .pennyblack/screenshots/. Fails if a page logs an error or
+// a warning, such as a CSP violation, or is wider than the screen.
 
 import { chromium, type Page } from "playwright-core";
 
 const server = process.argv[2] ?? "http://localhost:8080";
-const pages = { home: "", reference: "reference", "guide-errors": "errors" };
-const schemes = ["light", "dark"] as const;
+const pages = {
+  landing: "/",
+  home: "/docs/",
+  quickstart: "/docs/quickstart",
+  reference: "/docs/reference/keys",
+  problem: "/docs/problems/key_budget_spent",
+};
+const screens = { light: 1280, dark: 1280, phone: 390 } as const;
 
 const browser = await chromium.launch({
   executablePath: "/usr/bin/chromium",
@@ -15,14 +22,17 @@ const browser = await chromium.launch({
 });
 const errors: string[] = [];
 try {
-  for (const colorScheme of schemes) {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme });
+  for (const [screen, width] of Object.entries(screens)) {
+    const colorScheme = screen === "dark" ? "dark" : "light";
+    const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
     collectErrors(page);
     for (const [name, path] of Object.entries(pages)) {
-      await page.goto(`${server}/docs/${path}`, { waitUntil: "networkidle" });
-      await page.screenshot({ path: `.pennyblack/screenshots/docs-${name}-${colorScheme}.png` });
+      await page.goto(`${server}${path}`, { waitUntil: "networkidle" });
+      await page.screenshot({ path: `.pennyblack/screenshots/docs-${name}-${screen}.png` });
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      if (overflow > 0) errors.push(`${page.url()} is ${overflow} pixels wider than ${width}`);
     }
-    await checkSearch(page);
+    await search(page, `.pennyblack/screenshots/docs-search-${screen}.png`);
     await page.close();
   }
 } finally {
@@ -30,7 +40,7 @@ try {
 }
 for (const fault of errors) console.error(fault);
 console.log(
-  `${Object.keys(pages).length * schemes.length} screenshots in .pennyblack/screenshots, ${errors.length} errors`,
+  `${(Object.keys(pages).length + 1) * Object.keys(screens).length} screenshots in .pennyblack/screenshots, ${errors.length} errors`,
 );
 process.exitCode = errors.length === 0 ? 0 : 1;
 
@@ -41,10 +51,13 @@ function collectErrors(page: Page): void {
   page.on("pageerror", (error) => void errors.push(`${page.url()}: ${error.message}`));
 }
 
-/** Checks that the search index loads when the search is opened. */
-async function checkSearch(page: Page): Promise<void> {
-  await page.keyboard.press("Control+k");
-  await page.getByRole("searchbox").fill("idempotency");
+/** The search index loads when the search is opened, and the page about budgets is the first hit for "budget". */
+async function search(page: Page, screenshot: string): Promise<void> {
+  await page.goto(`${server}/docs/quickstart`, { waitUntil: "networkidle" });
+  await page.getByRole("button", { name: "Search" }).first().click();
+  await page.getByRole("searchbox").fill("budget");
   const hit = page.locator("#localsearch-list a").first();
-  await hit.waitFor({ timeout: 10_000 }).catch(() => void errors.push("the docs search returned no results"));
+  const text = await hit.textContent({ timeout: 10_000 }).catch(() => null);
+  if (text?.replaceAll(/[#\s]/g, "") !== "Budgets") errors.push(`the first hit of the docs search for "budget" is ${text}`);
+  await page.screenshot({ path: screenshot });
 }

@@ -11,7 +11,12 @@ p.code { margin: 0 0 24px; font-family: ui-monospace, monospace; color: var(--ac
 code { font: 0.9em ui-monospace, monospace }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: 16px 0; border: solid var(--line); border-width: 1px 0;
   font-size: 13px }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 24px; margin: 24px 0 } dd { margin: 0 }`;
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 24px; margin: 24px 0 } dd { margin: 0 }
+header { display: flex; align-items: center; gap: 12px; margin-bottom: 40px; font-weight: 600 } header p { margin: 0 }
+svg rect:first-child { fill: var(--ink) } svg rect { fill: none; stroke: var(--paper); stroke-width: 1.2 }
+svg text { fill: var(--paper); font: 700 12px Georgia, serif }
+.lead { font-size: 18px } ul { padding-left: 20px } footer { margin-top: 40px; padding-top: 16px; border-top: 1px solid var(--line) }
+@media (max-width: 480px) { dl { grid-template-columns: 1fr } dd { margin-bottom: 8px } }`;
 
 /** Allows nothing except the style of these pages. */
 export const plainPagePolicy = `default-src 'none'; frame-ancestors 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`;

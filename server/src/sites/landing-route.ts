@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { plainPage, plainPagePolicy } from "../http/plain-page.ts";
+import { escapeHtml, plainPage, plainPagePolicy } from "../http/plain-page.ts";
 import { publicProblems, type Route } from "../http/route.ts";
 import { Problem } from "../problems/problems.ts";
 
@@ -40,7 +40,7 @@ export function landingRoute({ publicUrl, version, hasConsole, whyNotReady }: La
       reply.headers({ vary: "accept", "cache-control": "no-cache" });
       if (request.headers.accept?.includes("text/html")) {
         reply.headers({ "content-type": "text/html; charset=utf-8", "content-security-policy": plainPagePolicy });
-        return landingPage({ version, hasConsole, status });
+        return landingPage({ publicUrl, version, hasConsole, status });
       }
       return {
         name: "Pennyblack",
@@ -55,25 +55,34 @@ export function landingRoute({ publicUrl, version, hasConsole, whyNotReady }: La
   };
 }
 
+const stamp = `<svg viewBox="0 0 24 28" width="36" height="42" aria-hidden="true"><rect width="24" height="28" rx="2"/>
+<rect x="3.6" y="3.6" width="16.8" height="16.8"/><text x="12" y="16.5" text-anchor="middle">1d</text></svg>`;
+
 function landingPage({
+  publicUrl,
   version,
   hasConsole,
   status,
-}: {
-  version: string;
-  hasConsole: boolean;
-  status: string;
-}): string {
+}: Omit<LandingOptions, "whyNotReady"> & { status: string }): string {
   const consoleLink = `
-<dt><a href="/console">Console</a></dt><dd>Balance, API keys, usage and a playground</dd>`;
+<dt><a href="/console">Console</a></dt><dd>Balance, API keys, budgets, usage and a playground</dd>`;
   return plainPage(
     "Pennyblack",
-    `<h1>Pennyblack</h1>
-<p>Prepaid web search: <code>POST /v1/search</code>, 0.01 USD per search, charged only when it succeeds.</p>
-<dl><dt><a href="/docs/quickstart">Quickstart</a></dt><dd>Make your first search, free with a test key</dd>
+    `<header>${stamp}<p>Pennyblack</p></header>
+<h1>Prepaid web search</h1>
+<p class="lead">One endpoint, 0.01 USD per search, charged only when it succeeds.</p>
+<pre>curl ${escapeHtml(publicUrl)}/v1/search \\
+  -H "Authorization: Bearer $PENNYBLACK_API_KEY" \\
+  -H "Content-Type: application/json" \\
+  -d '{"query": "postgresql advisory locks"}'</pre>
+<ul><li>A 200 is charged once. Every other status is free.</li>
+<li>A retry with an <code>Idempotency-Key</code> never pays twice.</li>
+<li>A budget per key, per end user and per task cannot be exceeded.</li>
+<li>Test keys are free.</li></ul>
+<dl><dt><a href="/docs/quickstart">Quickstart</a></dt><dd>Make your first search</dd>
 <dt><a href="/docs/">Docs</a></dt><dd>Guides and API reference</dd>${hasConsole ? consoleLink : ""}
 <dt><a href="/openapi.json">OpenAPI</a></dt><dd>Description of the API for tools</dd>
-<dt><a href="/llms.txt">llms.txt</a></dt><dd>Summary of the API for language models</dd>
-<dt>Status</dt><dd>This server is ${status} and runs version ${version}.</dd></dl>`,
+<dt><a href="/llms.txt">llms.txt</a></dt><dd>Summary of the API for language models</dd></dl>
+<footer>This server is ${status} and runs version ${version}.</footer>`,
   );
 }

@@ -50,7 +50,8 @@ test("the landing page has links as HTML for browsers and as JSON for other clie
   for (const link of ["/docs/", "/docs/quickstart", "/console", "/openapi.json", "/llms.txt"]) {
     assert.ok(page.body.includes(`href="${link}"`), link);
   }
-  assert.doesNotMatch(page.body, /<script/);
+  assert.ok(page.body.includes("curl http://search.test/v1/search"));
+  assert.doesNotMatch(page.body, /<script|style=/);
   assert.deepEqual((await get("/")).json(), {
     name: "Pennyblack",
     version: "1.2.3",
