@@ -20,9 +20,10 @@ import { type ProblemCode, problemCodes, problemRow } from "./problems/problems.
 import { adapters } from "./providers/providers.ts";
 import { publicRoutes } from "./sites/public-routes.ts";
 import { renderMetricsPage } from "./telemetry/metrics-page.ts";
+import { renderEvents } from "./webhooks/event-types.ts";
 
 // `npm run generate` writes openapi.json and the reference in docs from the routes, docs/problems from problems.ts,
-// the tables in docs/compat from the dialects, the scopes in docs/api-keys.md from scopes.ts, docs/metrics.md from
+// the tables in docs/compat from the dialects, the scopes in docs/api-keys.md from scopes.ts, the events in docs/webhooks.md from event-types.ts, docs/metrics.md from
 // metric-table.ts, docs/settings.md from config/settings.ts, docs/examples.md from examples, docs/changelog.md from
 // CHANGELOG.md, the chart's alert rules, and server/sql/VERSION.
 // With --check it fails if any is stale.
@@ -37,6 +38,10 @@ const files = new Map<string, string>([
   ["docs/examples.md", renderExamples(examples())],
   ["docs/settings.md", settingsPage()],
   ["docs/api-keys.md", insertGenerated(readOrEmpty("docs/api-keys.md"), "server/src/keys/scopes.ts", renderScopes())],
+  [
+    "docs/webhooks.md",
+    insertGenerated(readOrEmpty("docs/webhooks.md"), "server/src/webhooks/event-types.ts", renderEvents()),
+  ],
   ["server/sql/VERSION", schemaVersion()],
   // A chart can contain only files from its own folder.
   ["deploy/helm/pennyblack/files/rules.yml", alertRules()],

@@ -103,7 +103,7 @@ for (const type of eventTypes) {
     const fix =
       sent.length === 0
         ? `${type} was not sent: cause it in causeEveryEvent of server/test/stories/webhook-docs.test.ts, and emit it in server/sql`
-        : "edit docs/webhooks.md to match the delivery";
+        : "edit server/src/webhooks/event-types.ts to match the delivery, then run npm run generate";
     assert.ok(sent.includes(shown), `${fix}\ndocumented: ${shown}\nsent:       ${sent.join("\n            ")}`);
   });
 }
