@@ -29,7 +29,7 @@ try {
     for (const [name, path] of Object.entries(pages)) {
       await page.goto(`${server}${path}`, { waitUntil: "networkidle" });
       await page.screenshot({ path: `.pennyblack/screenshots/docs-${name}-${screen}.png` });
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      const overflow = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
       if (overflow > 0) errors.push(`${page.url()} is ${overflow} pixels wider than ${width}`);
     }
     await search(page, `.pennyblack/screenshots/docs-search-${screen}.png`);
