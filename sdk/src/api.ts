@@ -4,7 +4,7 @@
  * Identifies the error. Codes never change; later versions can add codes.
  * @enum {string}
  */
-export type ProblemCode = "malformed_json" | "invalid_request" | "query_too_long" | "conflicting_credentials" | "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "insufficient_balance" | "balance_reserved" | "insufficient_scope" | "ip_not_allowed" | "account_suspended" | "key_budget_spent" | "run_budget_spent" | "end_user_budget_spent" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "key_limit_reached" | "key_not_active" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "concurrency_limited" | "unpaid_calls_limited" | "internal_error" | "upstream_error" | "upstream_invalid_response" | "upstream_unreachable" | "payment_processor_unavailable" | "overloaded" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured" | "upstream_timeout";
+export type ProblemCode = "malformed_json" | "invalid_request" | "query_too_long" | "end_user_required" | "conflicting_credentials" | "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "insufficient_balance" | "balance_reserved" | "insufficient_scope" | "ip_not_allowed" | "account_suspended" | "key_budget_spent" | "run_budget_spent" | "end_user_budget_spent" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "budget_in_use" | "budget_limit_reached" | "key_limit_reached" | "key_not_active" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "concurrency_limited" | "unpaid_calls_limited" | "internal_error" | "upstream_error" | "upstream_invalid_response" | "upstream_unreachable" | "payment_processor_unavailable" | "overloaded" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured" | "upstream_timeout";
 
 /** The members of every problem. */
 export type ProblemBase = {
@@ -131,6 +131,15 @@ export type InsufficientScopeProblem = ProblemBase & {
     required_scope: string;
 };
 
+/** The budget that is spent. */
+export type SpentBudget = {
+    /** Null for a limit of the key itself. */
+    id: string | null;
+    name: string | null;
+    /** @enum {string} */
+    period: "total" | "day" | "week" | "month";
+};
+
 export type KeyBudgetSpentProblem = ProblemBase & {
     /** @constant */
     code: "key_budget_spent";
@@ -142,6 +151,7 @@ export type KeyBudgetSpentProblem = ProblemBase & {
     currency?: "usd";
     /** When the budget resets. Null if it does not. */
     resets_at: string | null;
+    budget: SpentBudget;
 };
 
 export type RunBudgetSpentProblem = ProblemBase & {
@@ -168,6 +178,19 @@ export type EndUserBudgetSpentProblem = ProblemBase & {
     currency?: "usd";
     /** When the budget resets. Null if it does not. */
     resets_at: string | null;
+    budget: SpentBudget;
+};
+
+export type BudgetInUseProblem = ProblemBase & {
+    /** @constant */
+    code: "budget_in_use";
+    /** Up to 100 keys that name the budget. */
+    keys: {
+        /** Format: uuid */
+        id: string;
+        /** The name of the key. */
+        name: string;
+    }[];
 };
 
 export type PayloadTooLargeProblem = ProblemBase & {
@@ -241,11 +264,11 @@ export type UpstreamInvalidResponseProblem = ProblemBase & {
 /** A problem without additional members. */
 export type BasicProblem = ProblemBase & {
     /** @enum {string} */
-    code: "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "ip_not_allowed" | "account_suspended" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "key_limit_reached" | "key_not_active" | "unsupported_media_type" | "idempotency_key_reused" | "internal_error" | "upstream_unreachable" | "payment_processor_unavailable" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured";
+    code: "end_user_required" | "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "ip_not_allowed" | "account_suspended" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "budget_limit_reached" | "key_limit_reached" | "key_not_active" | "unsupported_media_type" | "idempotency_key_reused" | "internal_error" | "upstream_unreachable" | "payment_processor_unavailable" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured";
 };
 
 /** RFC 9457 problem details. `code` determines the other members. Errors are never charged. */
-export type Problem = MalformedJsonProblem | InvalidRequestProblem | ConflictingCredentialsProblem | QueryTooLongProblem | InsufficientBalanceProblem | BalanceReservedProblem | InsufficientScopeProblem | KeyBudgetSpentProblem | RunBudgetSpentProblem | EndUserBudgetSpentProblem | PayloadTooLargeProblem | RateLimitedProblem | ConcurrencyLimitedProblem | UnpaidCallsLimitedProblem | OverloadedProblem | UpstreamTimeoutProblem | UpstreamErrorProblem | UpstreamInvalidResponseProblem | BasicProblem;
+export type Problem = MalformedJsonProblem | InvalidRequestProblem | ConflictingCredentialsProblem | QueryTooLongProblem | InsufficientBalanceProblem | BalanceReservedProblem | InsufficientScopeProblem | KeyBudgetSpentProblem | RunBudgetSpentProblem | EndUserBudgetSpentProblem | BudgetInUseProblem | PayloadTooLargeProblem | RateLimitedProblem | ConcurrencyLimitedProblem | UnpaidCallsLimitedProblem | OverloadedProblem | UpstreamTimeoutProblem | UpstreamErrorProblem | UpstreamInvalidResponseProblem | BasicProblem;
 
 /**
  * Hint for the kind of source to prefer. Case-sensitive.
@@ -464,6 +487,21 @@ export type KeyEndUserLimit = {
     period: "day" | "month";
 };
 
+export type BudgetOfKey = {
+    /** Format: uuid */
+    id: string;
+    name: string;
+    /** @enum {string} */
+    period: "total" | "day" | "week" | "month";
+    /** @enum {string} */
+    per: "wallet" | "end_user";
+    limit: string;
+    /** By all of its keys. Null for a budget per end user. */
+    spent: string | null;
+    /** When the current period ends. Null if it does not. */
+    resets_at: string | null;
+};
+
 /** Budget of every run that a client names. Without it, searches have no run. */
 export type CompatRun = {
     /** Budget of a run in USD, at least 0.01. */
@@ -515,6 +553,8 @@ export type Key = {
     budget: KeyBudget | null;
     /** The most that each end user can spend with this key. Null without a limit. */
     end_user_limit: KeyEndUserLimit | null;
+    /** The shared budgets that searches of this key also spend from, in the order in which they refuse. */
+    budgets: BudgetOfKey[];
     /** Null without settings. */
     compat: KeyCompat | null;
     /** Null if results of every domain are returned. */
@@ -580,6 +620,8 @@ export type CreateKeyRequest = {
     searches_in_flight?: number;
     budget?: KeyBudgetLimits | null;
     end_user_limit?: EndUserLimit | null;
+    /** The ids of shared budgets (`POST /v1/budgets`) of the key's mode that its searches also spend from. An empty list removes all. */
+    budgets?: string[];
     compat?: KeyCompat | null;
     sources?: KeySources | null;
     /** Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write` includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys. */
@@ -602,6 +644,8 @@ export type UpdateKeyRequest = {
     searches_in_flight?: number;
     budget?: KeyBudgetLimits | null;
     end_user_limit?: EndUserLimit | null;
+    /** The ids of shared budgets (`POST /v1/budgets`) of the key's mode that its searches also spend from. An empty list removes all. */
+    budgets?: string[];
     compat?: KeyCompat | null;
     sources?: KeySources | null;
 };
@@ -609,6 +653,69 @@ export type UpdateKeyRequest = {
 export type RotateKeyRequest = {
     /** How long the old key keeps working. 0 to expire it immediately. */
     grace_seconds: number;
+};
+
+export type Budget = {
+    /** Format: uuid */
+    id: string;
+    /** @enum {string} */
+    mode: "live" | "test";
+    name: string;
+    amount: string;
+    /** @enum {string} */
+    period: "total" | "day" | "week" | "month";
+    /** @enum {string} */
+    per: "wallet" | "end_user";
+    /** Percentages of the amount at which you are warned. */
+    alerts: number[];
+    /** Spent in the current period, including searches in flight. Null for a budget per end user. */
+    spent: string | null;
+    /** When the current period ends. Null if it does not. */
+    resets_at: string | null;
+    /** Null if not archived. */
+    archived_at: string | null;
+    /** Format: date-time */
+    created_at: string;
+    created_by: KeyCreator | null;
+};
+
+export type BudgetList = {
+    budgets: Budget[];
+    /** Pass as `cursor` to get the next page. Null on the last page. */
+    next_cursor: string | null;
+};
+
+export type CreateBudgetRequest = {
+    /**
+     * The mode of its keys. A budget of test keys counts play money.
+     * @enum {string}
+     */
+    mode: "live" | "test";
+    /** A name of your choice. A search that the budget refuses returns it. */
+    name: string;
+    /** USD as a decimal string, at least 0.01. */
+    amount: string;
+    /** Percentages of the amount at which you are warned, at most once each per period. Default: 80 and 95, and none per end user. */
+    alerts?: number[];
+    /**
+     * `total` does not reset. Days, ISO weeks (from Monday) and months are in UTC. It cannot be changed.
+     * @enum {string}
+     */
+    period: "total" | "day" | "week" | "month";
+    /**
+     * `wallet`: all searches of its keys share the amount. `end_user`: each end user in `Search-For` has the amount, and `period` cannot be `total`. It cannot be changed. Default: `wallet`.
+     * @enum {string}
+     */
+    per?: "wallet" | "end_user";
+};
+
+export type UpdateBudgetRequest = {
+    /** A name of your choice. A search that the budget refuses returns it. */
+    name?: string;
+    /** USD as a decimal string, at least 0.01. */
+    amount?: string;
+    /** Percentages of the amount at which you are warned, at most once each per period. Default: 80 and 95, and none per end user. */
+    alerts?: number[];
 };
 
 export type Search = {

@@ -32,7 +32,14 @@ test("clients/cases.json lists every server problem, and each maps to its error 
 test("is() compares the code and gives the problem its members", () => {
   const common = { status: 403, detail: "", code: "key_budget_spent", retryable: false, charged: false } as const;
   const details = { type: "about:blank", title: "", instance: "/v1/search", request_id: "r-1" };
-  const problem = { ...common, ...details, limit: "1.00", spent: "1.00", resets_at: null };
+  const problem = {
+    ...common,
+    ...details,
+    limit: "1.00",
+    spent: "1.00",
+    resets_at: null,
+    budget: { id: null, name: null, period: "day" as const },
+  };
   const error: PennyblackError = createError({ ...common, problem });
   assert.ok(!error.is("insufficient_balance"));
   assert.ok(error instanceof BudgetError);

@@ -22,6 +22,13 @@ const operations = Object.entries(openapi.paths).flatMap(([path, methods]) =>
 const notForCallers = ["receiveStripeEvent"];
 
 const id = "7f0c";
+const callBudgets = (client: Pennyblack): Record<string, () => PromiseLike<unknown>> => ({
+  listBudgets: () => client.budgets.list({ limit: 5 }).page("c"),
+  createBudget: () => client.budgets.create({ mode: "live", name: "team", amount: "1.00", period: "week" }),
+  getBudget: () => client.budgets.get(id),
+  updateBudget: () => client.budgets.update(id, { amount: "2.00" }),
+  archiveBudget: () => client.budgets.archive(id),
+});
 const call = (client: Pennyblack): Record<string, () => PromiseLike<unknown>> => ({
   createSearch: () => client.search("q"),
   listLenses: () => client.lenses.list().page(),
@@ -41,6 +48,7 @@ const call = (client: Pennyblack): Record<string, () => PromiseLike<unknown>> =>
   updateKey: () => client.keys.update(id, { name: "agent" }),
   revokeKey: () => client.keys.revoke(id),
   rotateKey: () => client.keys.rotate(id, { graceSeconds: 60 }),
+  ...callBudgets(client),
   listSearches: () => {
     const filter = { kind: "all", outcome: "failed", keyId: id, for: "a", mode: "live", category: "gov" } as const;
     return client.searches.list({ ...filter, run: "nightly", from: new Date(0), to: "2026-02-01", limit: 5 }).page("c");
@@ -120,7 +128,9 @@ function queryParametersOf({ parameters = [] }: Operation): string[] {
   return resolved.flatMap((parameter) => (parameter?.in === "query" ? [parameter.name ?? ""] : [])).toSorted();
 }
 
-const listNames = "results lenses entries keys searches runs usage endpoints deliveries top_ups activity".split(" ");
+const listNames = "results lenses entries keys budgets searches runs usage endpoints deliveries top_ups activity".split(
+  " ",
+);
 const emptyLists = Object.fromEntries(listNames.map((name) => [name, []]));
 
 function recorder() {

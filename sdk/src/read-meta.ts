@@ -19,7 +19,7 @@ export interface SearchMeta {
   rateLimit: { limit: number; remaining: number; resetSeconds: number } | undefined;
   /** How much the search's run has spent and can still spend, including this search. Only with the `run` option. */
   run: { id: string; spent: string; left: string } | undefined;
-  /** The same for each limit of the key's budget. Empty without a budget. `resetSeconds` is undefined for the total. */
+  /** The same for each limit of the key and each shared budget that it names. `resetSeconds` is undefined for totals. */
   keyBudgets: KeyBudgetMeta[];
   /** The same for the end user. Only with the `for` option and a key that has an `end_user_limit`. */
   endUserBudget: { spent: string; left: string; resetSeconds: number } | undefined;
@@ -28,10 +28,12 @@ export interface SearchMeta {
 }
 
 export interface KeyBudgetMeta {
-  period: "total" | "day" | "month";
+  period: "total" | "day" | "week" | "month";
   spent: string;
   left: string;
   resetSeconds: number | undefined;
+  /** The id of a shared budget. Undefined for the key's own limits. */
+  budgetId: string | undefined;
 }
 
 export function readMeta(headers: Headers, idempotencyKey: string): SearchMeta {
@@ -74,13 +76,14 @@ function parseRun(header: string): SearchMeta["run"] {
   return id === undefined || spent === undefined || left === undefined ? undefined : { id, spent, left };
 }
 
-/** `day; spent=0.02; left=0.98; resets=41213` */
+/** `day; spent=0.02; left=0.98; resets=41213; budget=<id>` */
 function parseKeyBudget(item: string): KeyBudgetMeta[] {
-  const pattern = /^ *(total|day|month); *spent=([\d.]+); *left=([\d.]+)(?:; *resets=(\d+))?/;
-  const [, period, spent, left, resets] = pattern.exec(item) ?? [];
+  const pattern =
+    /^ *(total|day|week|month); *spent=([\d.]+); *left=([\d.]+)(?:; *resets=(\d+))?(?:; *budget=([\w-]+))?/;
+  const [, period, spent, left, resets, budgetId] = pattern.exec(item) ?? [];
   if (period === undefined || spent === undefined || left === undefined) return [];
   const resetSeconds = resets === undefined ? undefined : Number(resets);
-  return [{ period: period as KeyBudgetMeta["period"], spent, left, resetSeconds }];
+  return [{ period: period as KeyBudgetMeta["period"], spent, left, resetSeconds, budgetId }];
 }
 
 /** `spent=0.02; left=0.08; resets=41213` */

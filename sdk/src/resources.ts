@@ -6,7 +6,9 @@ import type {
   ActivityList,
   AlertSettings,
   AutoTopUp,
+  Budget,
   Category,
+  CreateBudgetRequest,
   CreatedKey,
   CreatedWebhook,
   CreateKeyRequest,
@@ -26,6 +28,7 @@ import type {
   SearchList,
   SetAutoTopUpRequest,
   TopUp,
+  UpdateBudgetRequest,
   UpdateKeyRequest,
   UpdateWebhookRequest,
   Webhook,
@@ -56,6 +59,22 @@ export function createKeys({ get, list, once, repeat }: Requests) {
       ]),
     revoke: (id: string, options?: CallOptions): Promise<Key> =>
       repeat({ method: "DELETE", path: toPath("keys", id) }, options),
+  };
+}
+
+export function createBudgets({ get, list, once, repeat }: Requests) {
+  return {
+    list: ({ limit, ...options }: ListOptions = {}): Pages<Budget> =>
+      list("/v1/budgets", "budgets", { limit }, options),
+    get: (id: string, options?: CallOptions): Promise<Budget> => get(toPath("budgets", id), {}, options),
+    /** Creates a budget that keys can name in `budgets`. Not retried if no response arrives. */
+    create: (budget: CreateBudgetRequest, options?: CallOptions): Promise<Budget> =>
+      once({ method: "POST", path: "/v1/budgets", body: budget }, options),
+    update: (id: string, changes: UpdateBudgetRequest, options?: CallOptions): Promise<Budget> =>
+      repeat({ method: "PATCH", path: toPath("budgets", id), body: changes }, options),
+    /** Archives a budget that no key names. */
+    archive: (id: string, options?: CallOptions): Promise<Budget> =>
+      repeat({ method: "DELETE", path: toPath("budgets", id) }, options),
   };
 }
 

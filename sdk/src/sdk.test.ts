@@ -184,7 +184,7 @@ test("has no dependencies or install scripts, and its size is limited", () => {
   assert.equal(dependencies, undefined);
   assert.ok(!("scripts" in manifest));
   const [client, verification] = [countLines("sdk/src/!(api).ts"), countLines("sdk/src/verify/*.ts")];
-  assert.ok(client > 300 && client <= 1_150, `${client} lines`);
+  assert.ok(client > 300 && client <= 1_180, `${client} lines`);
   assert.ok(verification > 200 && verification <= 400, `${verification} lines`);
   const bytes = statSync(findPacked("sdk")).size;
   assert.ok(bytes <= 48_000, `${bytes} bytes`);

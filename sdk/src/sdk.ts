@@ -32,6 +32,7 @@ import {
   createActivity,
   createAlerts,
   createAutoTopUp,
+  createBudgets,
   createEndUsers,
   createKeys,
   createLenses,
@@ -135,6 +136,8 @@ export class Pennyblack {
   readonly #repeatSecret: string;
   /** Manages the wallet's API keys. */
   readonly keys: ReturnType<typeof createKeys>;
+  /** Manages the budgets that keys share. */
+  readonly budgets: ReturnType<typeof createBudgets>;
   /** Adds money to the wallet. */
   readonly topUps: ReturnType<typeof createTopUps>;
   /** Charges a saved card when the balance is low. */
@@ -173,6 +176,7 @@ export class Pennyblack {
     this.#requests = createRequests(this.#connection);
     this.#repeatSecret = repeatSecret ?? apiKey;
     this.keys = createKeys(this.#requests);
+    this.budgets = createBudgets(this.#requests);
     this.topUps = createTopUps(this.#requests);
     this.autoTopUp = createAutoTopUp(this.#requests);
     this.alerts = createAlerts(this.#requests);

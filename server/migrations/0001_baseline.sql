@@ -157,16 +157,20 @@ create table pb.wallets (
 
 create index wallets_by_account on pb.wallets (account_id);
 
--- A budget is an amount that can be spent per UTC day or month, or in total if `period` is NULL; with `per_end_user`, by each end
--- user. It has the mode of its keys, so that play money of test searches is counted apart. An archived budget limits no key and
--- is deleted together with its windows. A period never changes: another one is another budget.
+-- A budget is an amount that can be spent per UTC day, ISO week or month, or in total if `period` is NULL; with `per_end_user`, by
+-- each end user. It has the mode of its keys, so that play money of test searches is counted apart. A shared budget has a name, and
+-- any key can spend from it; one without a name is a limit of one key. An archived budget limits no key and is deleted together with
+-- its windows. A period never changes: another one is another budget. `alerts`: percentages at which the owner is warned.
 create table pb.budgets (
   id uuid primary key,
   wallet_id uuid not null references pb.wallets,
   mode pb.key_mode not null constraint management_keys_do_not_spend check (mode <> 'mgmt'),
+  name text,
   amount_micros bigint not null check (amount_micros >= 0),
-  period text check (period in ('day', 'month')),
+  period text check (period in ('day', 'week', 'month')),
   per_end_user boolean not null default false,
+  alerts smallint[] not null default '{}',
+  created_at timestamptz not null default clock_timestamp(),
   archived_at timestamptz,
   constraint budgets_by_mode unique (wallet_id, id, mode),
   constraint end_user_limit_with_period check (period is not null or not per_end_user)
@@ -174,7 +178,7 @@ create table pb.budgets (
 
 create index archived_budgets on pb.budgets (archived_at) where archived_at is not null;
 
--- The budgets that a key spends from. A key and its rotated successors share them.
+-- The budgets that a key spends from. A key and its rotated successors share them, and so do the connected apps of a person.
 create table pb.key_limits (
   id uuid primary key,
   wallet_id uuid not null references pb.wallets,
@@ -182,7 +186,8 @@ create table pb.key_limits (
   constraint key_limits_by_mode unique (wallet_id, id, mode)
 );
 
--- The first budget that is spent, by position, is the one that is reported. Those per end user are last.
+-- The first budget that is spent, by position, is the one that is reported. Those per end user are last. The key's own limits have
+-- the positions 1 to 4, shared budgets the others.
 create table pb.key_limit_budgets (
   limits_id uuid not null,
   wallet_id uuid not null,
@@ -235,6 +240,8 @@ create type pb.spending as (
   wallet_id uuid,
   mode pb.key_mode,
   budget_id uuid,
+  name text,
+  period text,
   subject text,
   max_micros bigint,
   spent_micros bigint,
@@ -314,7 +321,7 @@ create table pb.identities (
   constraint one_subject_per_issuer unique (person_id, issuer)
 );
 
--- The wallet that a person's apps spend from, and the daily budget of each new app. Without a row, no app can connect.
+-- The wallet that a person's apps spend from, and the daily budget that they share. Without a row, no app can connect.
 create table pb.app_settings (
   person_id uuid primary key references pb.people on delete cascade,
   wallet_id uuid not null references pb.wallets,
@@ -889,6 +896,7 @@ insert into pb.acts (act, visibility) values
   ('app.allow', 'owner'), ('app.connect', 'owner'), ('app.disconnect', 'owner'),
   ('app_settings.change', 'owner'), ('app_settings.delete', 'owner'),
   ('auto_top_up.delete', 'owner'), ('auto_top_up.set', 'owner'), ('auto_top_up.stop', 'owner'),
+  ('budget.archive', 'owner'), ('budget.change', 'owner'), ('budget.create', 'owner'),
   ('cell.name', 'operator'),
   ('database.accept', 'operator'), ('database.migrate', 'operator'),
   ('end_user_settings.change', 'owner'),

@@ -175,6 +175,7 @@ begin
   delete from pb.usage_end_users u where u.wallet_id = any (own_wallets);
   delete from pb.budget_windows b using pb.budgets g
   where b.wallet_id = any (own_wallets) and g.id = b.budget_id and g.per_end_user;
+  update pb.budgets b set name = '' where b.wallet_id = any (own_wallets) and b.name is not null;
   update pb.wallets w
   set suspended_at = clock_timestamp(), name = '', alert_email = null, low_balance_micros = null
   where w.id = any (own_wallets);

@@ -79,6 +79,15 @@ begin
 end
 $$;
 
+-- The limits that the apps of a person share. NULL before the first app is connected, or if their limits were removed.
+create or replace function pb.find_app_limits(p_person uuid, p_wallet uuid) returns uuid
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select k.limits_id from pb.connected_apps a join pb.keys k on k.id = a.key_id
+  where a.person_id = p_person and a.wallet_id = p_wallet and k.limits_id is not null
+  order by k.id desc limit 1;
+end;
+
 -- Connects an app that has no key with this digest yet, if its person has turned apps on. Returns 'connected', 'disconnected' if
 -- the app's key was revoked, 'not_connected', or 'too_many'. A person can have 20 apps, including disconnected ones.
 create or replace function pb.connect_app(
@@ -116,8 +125,10 @@ begin
     return 'too_many';
   end if;
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, limits_id)
-  values (new_key, s.wallet_id, 'live', p_name, 'oauth', new_pepper, new_digest, array['search', 'wallet:read'],
-    pb.save_key_limits(s.wallet_id, null, 'live', jsonb_build_object('day', s.day_limit_micros)));
+  values (new_key, s.wallet_id, 'live', p_name, 'oauth', new_pepper, new_digest, array['search', 'wallet:read'], coalesce(
+    pb.find_app_limits(v_person, s.wallet_id),
+    pb.save_key_limits(s.wallet_id, null, 'live', jsonb_build_object('day', s.day_limit_micros))
+  ));
   insert into pb.connected_apps (key_id, wallet_id, person_id, client_id)
   values (new_key, s.wallet_id, v_person, p_client);
   perform pb.record_person_change(
@@ -138,7 +149,13 @@ begin
     select jsonb_build_object(
       'has_identity', exists (select from pb.identities i where i.person_id = s.person_id),
       'wallet_id', (select f.wallet_id from pb.app_settings f where f.person_id = s.person_id),
-      'day_micros', (select f.day_limit_micros::text from pb.app_settings f where f.person_id = s.person_id),
+      -- Owners can change the budget through the key of any app.
+      'day_micros', (
+        select coalesce(
+          pb.read_key_limits(pb.find_app_limits(f.person_id, f.wallet_id)) ->> 'day', f.day_limit_micros::text
+        )
+        from pb.app_settings f where f.person_id = s.person_id
+      ),
       'apps', (
         select coalesce(jsonb_agg(jsonb_build_object(
           'key_id', c.key_id, 'client_id', c.client_id, 'email', p.email, 'you', p.id = s.person_id
@@ -164,13 +181,15 @@ begin
 end
 $$;
 
--- Lets apps of the signed-in person connect and spend from this wallet, or stops new ones if day_micros is NULL.
+-- Lets apps of the signed-in person connect and spend from this wallet, or stops new ones if day_micros is NULL. The apps share the
+-- daily budget, also those that are connected already.
 create or replace function pb.set_app_wallet(p_session bytea, p_wallet uuid, day_micros bigint) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   s pb.sessions := pb.lock_app_wallet(p_session, p_wallet);
   refusal text := pb.check_manager(s.id, day_micros is not null);
   day_before bigint;
+  limits_id uuid := pb.find_app_limits(s.person_id, p_wallet);
 begin
   if refusal is not null then
     return refusal;
@@ -188,6 +207,11 @@ begin
     insert into pb.app_settings as f (person_id, wallet_id, day_limit_micros)
     values (s.person_id, p_wallet, day_micros)
     on conflict (person_id) do update set wallet_id = excluded.wallet_id, day_limit_micros = excluded.day_limit_micros;
+    if limits_id is not null then
+      perform pb.save_key_limits(
+        p_wallet, limits_id, 'live', pb.read_key_limits(limits_id) || jsonb_build_object('day', day_micros)
+      );
+    end if;
     perform pb.record_own_change(
       s.id, 'app_settings.change', s.person_id::text, jsonb_build_object('budget_day', pb.usd(day_before)),
       jsonb_build_object('budget_day', pb.usd(day_micros))

@@ -54,7 +54,7 @@ begin
 end
 $$;
 
--- The event's data for a budget that is spent, or NULL. Play money causes no event. A budget outlives the rotation of its key;
+-- The event's data for a limit of a key that is spent, or NULL. Play money causes no event. A budget outlives the rotation of its key;
 -- the newest key that is not revoked is reported.
 create or replace function pb.describe_window(w pb.budget_windows) returns jsonb stable language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -73,7 +73,7 @@ begin
     where l.budget_id = b.id
     order by newest.revoked_at is null desc, newest.id desc limit 1
   ) k on true
-  where b.id = w.budget_id and w.mode = 'live' and w.spent_micros + pb.price_micros() > w.limit_micros
+  where b.id = w.budget_id and b.name is null and w.mode = 'live' and w.spent_micros + pb.price_micros() > w.limit_micros
     and coalesce(w.resets_at > clock_timestamp(), true);
   return payload;
 end

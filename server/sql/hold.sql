@@ -16,7 +16,8 @@
 -- A key with a limit per end user refuses a search without an end user. Otherwise a caller could avoid the limit by omitting the
 -- header.
 --
--- `budgets` lists the windows of an item in the order above, each with the amount spent without this search.
+-- `budgets` lists the windows of an item in the order above, each with the amount spent without this search, and `spent_budget` is
+-- the budget that refuses it. Both name only shared budgets by id; other budgets are limits of the key.
 --
 -- Three paths, from fast to slow. Below full load most batches hold a single search, and per-statement overhead
 -- dominates.
@@ -101,13 +102,14 @@ create or replace function pb.read_windows(
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   day_end timestamptz := (pb.utc_day(now_at) + 1)::timestamp at time zone 'utc';
+  week_end timestamptz := (date_trunc('week', now_at at time zone 'utc') + interval '7 days') at time zone 'utc';
   month_end timestamptz := (pb.utc_month(now_at) + interval '1 month') at time zone 'utc';
   r record;
 begin
   for r in
     select n.item, dense_rank() over (order by n.wallet_id, n.mode, n.budget_id, n.subject) as number,
       row(
-        n.kind, w.id, n.wallet_id, n.mode, n.budget_id, n.subject, coalesce(n.amount_micros, w.limit_micros),
+        n.kind, w.id, n.wallet_id, n.mode, n.budget_id, n.name, n.period, n.subject, coalesce(n.amount_micros, w.limit_micros),
         coalesce(w.spent_micros, 0), case when w.id is null then n.ends_at else w.resets_at end, coalesce(w.spent_micros, 0)
       )::pb.spending as state
     from (
@@ -116,14 +118,14 @@ begin
         as b (wallet_id, key_id, run_name, end_user, item)
       cross join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k
       cross join lateral (
-        select f.position, g.id as budget_id, g.amount_micros, case when g.per_end_user then b.end_user else '' end as subject,
+        select f.position, g.id as budget_id, g.name, g.period, g.amount_micros, case when g.per_end_user then b.end_user else '' end as subject,
           case when g.per_end_user then 'end_user' else coalesce(g.period, 'total') end as kind,
-          case g.period when 'day' then day_end when 'month' then month_end end as ends_at
+          case g.period when 'day' then day_end when 'week' then week_end when 'month' then month_end end as ends_at
         from pb.key_limit_budgets f
         cross join lateral (select * from pb.budgets h where h.id = f.budget_id offset 0) g
         where f.limits_id = k.limits_id
         union all
-        select 100, null, null, b.run_name, 'run', null where b.run_name is not null
+        select 100, null, null, null, null, b.run_name, 'run', null where b.run_name is not null
         offset 0
       ) l
       where k.wallet_id = b.wallet_id and k.mode <> 'mgmt'
@@ -153,7 +155,7 @@ $$;
 create or replace function pb.decide_hold(
   i record, claimed bytea, held bigint, spending pb.spending[], numbers integer[], run_max bigint,
   out outcome text, out owed_micros bigint, out limit_micros bigint, out spent_micros bigint, out resets_at timestamptz,
-  out answer bytea, out budgets jsonb
+  out answer bytea, out budgets jsonb, out spent_budget jsonb
 )
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -171,7 +173,7 @@ begin
     if w.subject is not null then
       budgets := coalesce(budgets, '[]') || jsonb_build_object(
         'limit', w.kind, 'max', w.max_micros::text, 'spent', greatest(w.taken_micros - own_micros, 0)::text,
-        'resetsAt', w.resets_at
+        'resetsAt', w.resets_at, 'budgetId', case when w.name is not null then w.budget_id end
       );
     end if;
   end loop;
@@ -200,6 +202,12 @@ begin
     limit_micros := full_window.max_micros;
     spent_micros := full_window.taken_micros;
     resets_at := full_window.resets_at;
+    if full_window.kind <> 'run' then
+      spent_budget := jsonb_build_object(
+        'id', case when full_window.name is not null then full_window.budget_id end, 'name', full_window.name,
+        'period', coalesce(full_window.period, 'total')
+      );
+    end if;
   end if;
 end
 $$;
@@ -262,7 +270,7 @@ create or replace function pb.hold_each(
 )
 returns table (
   item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint,
-  resets_at timestamptz, answer bytea, budgets jsonb
+  resets_at timestamptz, answer bytea, budgets jsonb, spent_budget jsonb
 )
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -294,7 +302,7 @@ begin
       where a.search_id = i.search_id and a.mode is not null;
     end if;
     numbers := ('{' || item_windows[i.item] || '}')::integer[];
-    select d.* into outcome, owed_micros, limit_micros, spent_micros, resets_at, answer, budgets
+    select d.* into outcome, owed_micros, limit_micros, spent_micros, resets_at, answer, budgets, spent_budget
     from pb.decide_hold(
       i, coalesce(claims[i.claim_number], i.claimed_fingerprint), held, spending, numbers, run_maxes[i.item]
     ) d;
@@ -443,7 +451,7 @@ create or replace function pb.hold(
 )
 returns table (
   item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint,
-  resets_at timestamptz, answer bytea, budgets jsonb
+  resets_at timestamptz, answer bytea, budgets jsonb, spent_budget jsonb
 )
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
@@ -481,7 +489,7 @@ begin
   if modes is not null or skip_locked then
     return query
       select b.item::integer, case when b.wallet_id is null then 'busy' else 'held' end, w.credited_micros - w.debited_micros,
-        null::bigint, null::bigint, null::bigint, null::timestamptz, null::bytea, null::jsonb
+        null::bigint, null::bigint, null::bigint, null::timestamptz, null::bytea, null::jsonb, null::jsonb
       from unnest(wallet_ids, modes) with ordinality as b (wallet_id, mode, item)
       left join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w on true
       where b.wallet_id is null or b.mode is not null;

@@ -171,7 +171,8 @@ begin
     'searches_in_flight', k.searches_in_flight, 'compat', k.compat, 'sources', k.sources
   ) || (
     select coalesce(jsonb_object_agg(
-      'budget_' || l.key, case l.key when 'end_user_period' then l.value else to_jsonb(pb.usd(l.value::bigint)) end
+      case l.key when 'shared' then 'budgets' else 'budget_' || l.key end,
+      case when l.key in ('end_user_period', 'shared') then l.value else to_jsonb(pb.usd(l.value::bigint)) end
     ), '{}')
     from jsonb_each(pb.read_key_limits(k.limits_id)) l
   );
@@ -179,8 +180,8 @@ end
 $$;
 
 -- p_options: name, scopes, allowed_ips, expires_at, searches_per_second, searches_in_flight, compat, sources, budget with total,
--- day and month in micros, and end_user_limit with amount in micros and period. The server has validated them. A
--- management key has the restrictions of the acting key that are not in p_options.
+-- day and month in micros, end_user_limit with amount in micros and period, and budgets, the ids of shared budgets. The server has
+-- validated them. A management key has the restrictions of the acting key that are not in p_options.
 create or replace function pb.create_own_key(
   p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea,
   p_options jsonb
@@ -199,12 +200,14 @@ begin
   end if;
   select f.allowed_ips, f.expires_at into k.allowed_ips, k.expires_at
   from pb.keys f where new_mode = 'mgmt' and f.id = p_actor and f.wallet_id = pb.own_wallet();
-  k := jsonb_populate_record(k, p_options - '{budget,end_user_limit}'::text[]);
+  k := jsonb_populate_record(k, p_options - '{budget,end_user_limit,budgets}'::text[]);
   wider := pb.find_wider_field(p_actor, new_mode, array['allowed_ips', 'expires_at'], k.allowed_ips, k.expires_at);
   if not pb.can_grant_scopes(p_actor, k.scopes) then
     return 'insufficient_scope';
   elsif wider is not null then
     return wider || '_too_wide';
+  elsif not pb.are_own_budgets(new_mode, p_options -> 'budgets') then
+    return 'unknown_budget';
   elsif not pb.is_below_key_limit() then
     return 'key_limit_reached';
   end if;
@@ -243,13 +246,18 @@ begin
   -- A rotated key must end as promised, because it may have leaked.
   elsif p_changes ? 'expires_at' and exists (select from pb.keys n where n.rotated_from = p_key) then
     return 'key_not_active';
-  elsif k.mode = 'mgmt' and 'object' in (
-    jsonb_typeof(p_changes -> 'budget'), jsonb_typeof(p_changes -> 'end_user_limit'), jsonb_typeof(p_changes -> 'sources')
+  elsif k.mode = 'mgmt' and (
+    'object' in (
+      jsonb_typeof(p_changes -> 'budget'), jsonb_typeof(p_changes -> 'end_user_limit'), jsonb_typeof(p_changes -> 'sources')
+    )
+    or p_changes -> 'budgets' <> '[]'
   ) then
     return 'budget_without_spending';
+  elsif not pb.are_own_budgets(k.mode, p_changes -> 'budgets') then
+    return 'unknown_budget';
   end if;
   -- Fields that are not in p_changes keep their value.
-  changed := jsonb_populate_record(k, p_changes - '{budget,end_user_limit}'::text[]);
+  changed := jsonb_populate_record(k, p_changes - '{budget,end_user_limit,budgets}'::text[]);
   wider := pb.find_wider_field(
     p_actor, k.mode, array(select jsonb_object_keys(p_changes)), changed.allowed_ips, changed.expires_at
   );
@@ -258,7 +266,7 @@ begin
   end if;
 
   settings_before := pb.key_settings(k);
-  if p_changes ?| array['budget', 'end_user_limit'] then
+  if p_changes ?| array['budget', 'end_user_limit', 'budgets'] then
     changed.limits_id := pb.save_key_limits(
       k.wallet_id, k.limits_id, k.mode, pb.merge_key_limits(pb.read_key_limits(k.limits_id), p_changes)
     );

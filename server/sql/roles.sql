@@ -32,6 +32,7 @@ grant execute on function
 
 grant execute on function
   pb.own_wallet, pb.utc_day, pb.utc_month, pb.name_person,
+  pb.create_own_budget, pb.change_own_budget, pb.archive_own_budget,
   pb.label_own_account, pb.create_own_key, pb.change_own_key, pb.rotate_own_key, pb.revoke_own_key,
   pb.own_data_key, pb.set_end_user_ids,
   pb.usage_as_of, pb.are_requests_complete, pb.searches_listed_since, pb.requests_listed_since, pb.own_search_ids, pb.own_end_user_usage, pb.own_version,
@@ -98,8 +99,9 @@ grant select (
   id, wallet_id, mode, name, start, scopes, allowed_ips, searches_per_second, searches_in_flight, limits_id, compat, sources,
   expires_at, revoked_at, revoked_reason, rotated_from, last_used_at, created_at
 ) on pb.keys to pennyblack_tenant;
-grant select (id, wallet_id, mode, amount_micros, period, per_end_user) on pb.budgets to pennyblack_tenant;
-grant select (limits_id, wallet_id, budget_id) on pb.key_limit_budgets to pennyblack_tenant;
+grant select (id, wallet_id, mode, name, amount_micros, period, per_end_user, alerts, created_at, archived_at)
+  on pb.budgets to pennyblack_tenant;
+grant select (limits_id, wallet_id, budget_id, position) on pb.key_limit_budgets to pennyblack_tenant;
 grant select (id, wallet_id, mode, budget_id, subject, limit_micros, spent_micros, opened_at, resets_at)
   on pb.budget_windows to pennyblack_tenant;
 grant select (

@@ -39,6 +39,8 @@ CREATE TYPE pb.spending AS (
 	wallet_id uuid,
 	mode pb.key_mode,
 	budget_id uuid,
+	name text,
+	period text,
 	subject text,
 	max_micros bigint,
 	spent_micros bigint,
@@ -150,6 +152,76 @@ begin
   end;
 end
 $$;
+
+CREATE FUNCTION pb.archive_own_budget(p_actor uuid, p_budget uuid) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  refusal text;
+  b pb.budgets;
+begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
+  refusal := pb.check_manager(p_actor);
+  if refusal is not null then
+    return refusal;
+  end if;
+  select * into b from pb.budgets f where f.id = p_budget and f.wallet_id = pb.own_wallet() and f.name is not null;
+  if not found then
+    return 'not_found';
+  elsif b.archived_at is not null then
+    return 'done';
+  elsif exists (
+    select from pb.key_limit_budgets l
+    join pb.keys k on k.wallet_id = l.wallet_id and k.limits_id = l.limits_id and k.revoked_at is null
+    where l.budget_id = p_budget
+  ) then
+    return 'budget_in_use';
+  end if;
+  -- Those of revoked keys.
+  delete from pb.key_limit_budgets l where l.budget_id = p_budget;
+  update pb.budgets f set archived_at = clock_timestamp() where f.id = p_budget;
+  perform pb.record_own_change(p_actor, 'budget.archive', p_budget::text, pb.budget_settings(b));
+  return 'done';
+end
+$$;
+
+CREATE FUNCTION pb.own_wallet() RETURNS uuid
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    RETURN (NULLIF(current_setting('pb.wallet_id'::text, true), ''::text))::uuid;
+
+CREATE TABLE pb.budgets (
+    id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    mode pb.key_mode NOT NULL,
+    name text,
+    amount_micros bigint NOT NULL,
+    period text,
+    per_end_user boolean DEFAULT false NOT NULL,
+    alerts smallint[] DEFAULT '{}'::smallint[] NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    archived_at timestamp with time zone,
+    CONSTRAINT budgets_amount_micros_check CHECK ((amount_micros >= 0)),
+    CONSTRAINT budgets_period_check CHECK ((period = ANY (ARRAY['day'::text, 'week'::text, 'month'::text]))),
+    CONSTRAINT end_user_limit_with_period CHECK (((period IS NOT NULL) OR (NOT per_end_user))),
+    CONSTRAINT management_keys_do_not_spend CHECK ((mode <> 'mgmt'::pb.key_mode))
+);
+
+CREATE FUNCTION pb.are_own_budgets(p_mode pb.key_mode, p_budgets jsonb) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (NOT (EXISTS ( SELECT
+            FROM jsonb_array_elements_text(
+                 CASE jsonb_typeof(are_own_budgets.p_budgets)
+                     WHEN 'array'::text THEN are_own_budgets.p_budgets
+                     ELSE NULL::jsonb
+                 END) given(id)
+           WHERE (NOT (EXISTS ( SELECT
+                    FROM pb.budgets b
+                   WHERE ((b.id = (given.id)::uuid) AND (b.wallet_id = pb.own_wallet()) AND (b.mode = are_own_budgets.p_mode) AND (b.name IS NOT NULL) AND (b.archived_at IS NULL))))))));
+END;
 
 CREATE TABLE pb.incomplete_hours (
     hour timestamp with time zone NOT NULL,
@@ -545,10 +617,17 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.own_wallet() RETURNS uuid
-    LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION pb.budget_settings(b pb.budgets) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    RETURN (NULLIF(current_setting('pb.wallet_id'::text, true), ''::text))::uuid;
+    AS $$
+begin
+  return jsonb_build_object(
+    'name', b.name, 'mode', b.mode, 'amount', pb.usd(b.amount_micros), 'period', coalesce(b.period, 'total'),
+    'per', case when b.per_end_user then 'end_user' else 'wallet' end, 'alerts', b.alerts
+  );
+end
+$$;
 
 CREATE TABLE pb.keys (
     id uuid NOT NULL,
@@ -777,6 +856,37 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.change_own_budget(p_actor uuid, p_budget uuid, p_changes jsonb) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  refusal text;
+  b pb.budgets;
+  changed pb.budgets;
+begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
+  refusal := pb.check_manager(p_actor);
+  if refusal is not null then
+    return refusal;
+  end if;
+  select * into b from pb.budgets f where f.id = p_budget and f.wallet_id = pb.own_wallet() and f.name is not null;
+  if not found or b.archived_at is not null then
+    return 'not_found';
+  end if;
+  changed := jsonb_populate_record(b, p_changes);
+  if b.per_end_user and cardinality(changed.alerts) > 0 then
+    return 'alerts_per_end_user';
+  end if;
+  update pb.budgets f set name = changed.name, alerts = changed.alerts where f.id = p_budget;
+  perform pb.set_budget_amount(changed, changed.amount_micros);
+  perform pb.record_own_change(
+    p_actor, 'budget.change', p_budget::text, pb.budget_settings(b), pb.budget_settings(changed)
+  );
+  return 'done';
+end
+$$;
+
 CREATE FUNCTION pb.change_own_key(p_actor uuid, p_key uuid, p_changes jsonb) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -801,13 +911,18 @@ begin
   -- A rotated key must end as promised, because it may have leaked.
   elsif p_changes ? 'expires_at' and exists (select from pb.keys n where n.rotated_from = p_key) then
     return 'key_not_active';
-  elsif k.mode = 'mgmt' and 'object' in (
-    jsonb_typeof(p_changes -> 'budget'), jsonb_typeof(p_changes -> 'end_user_limit'), jsonb_typeof(p_changes -> 'sources')
+  elsif k.mode = 'mgmt' and (
+    'object' in (
+      jsonb_typeof(p_changes -> 'budget'), jsonb_typeof(p_changes -> 'end_user_limit'), jsonb_typeof(p_changes -> 'sources')
+    )
+    or p_changes -> 'budgets' <> '[]'
   ) then
     return 'budget_without_spending';
+  elsif not pb.are_own_budgets(k.mode, p_changes -> 'budgets') then
+    return 'unknown_budget';
   end if;
   -- Fields that are not in p_changes keep their value.
-  changed := jsonb_populate_record(k, p_changes - '{budget,end_user_limit}'::text[]);
+  changed := jsonb_populate_record(k, p_changes - '{budget,end_user_limit,budgets}'::text[]);
   wider := pb.find_wider_field(
     p_actor, k.mode, array(select jsonb_object_keys(p_changes)), changed.allowed_ips, changed.expires_at
   );
@@ -816,7 +931,7 @@ begin
   end if;
 
   settings_before := pb.key_settings(k);
-  if p_changes ?| array['budget', 'end_user_limit'] then
+  if p_changes ?| array['budget', 'end_user_limit', 'budgets'] then
     changed.limits_id := pb.save_key_limits(
       k.wallet_id, k.limits_id, k.mode, pb.merge_key_limits(pb.read_key_limits(k.limits_id), p_changes)
     );
@@ -1312,8 +1427,10 @@ begin
     return 'too_many';
   end if;
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, limits_id)
-  values (new_key, s.wallet_id, 'live', p_name, 'oauth', new_pepper, new_digest, array['search', 'wallet:read'],
-    pb.save_key_limits(s.wallet_id, null, 'live', jsonb_build_object('day', s.day_limit_micros)));
+  values (new_key, s.wallet_id, 'live', p_name, 'oauth', new_pepper, new_digest, array['search', 'wallet:read'], coalesce(
+    pb.find_app_limits(v_person, s.wallet_id),
+    pb.save_key_limits(s.wallet_id, null, 'live', jsonb_build_object('day', s.day_limit_micros))
+  ));
   insert into pb.connected_apps (key_id, wallet_id, person_id, client_id)
   values (new_key, s.wallet_id, v_person, p_client);
   perform pb.record_person_change(
@@ -1480,6 +1597,31 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.create_own_budget(p_actor uuid, new_id uuid, p_options jsonb) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  refusal text;
+  b pb.budgets := jsonb_populate_record(null::pb.budgets, p_options);
+begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
+  refusal := pb.check_manager(p_actor);
+  if refusal is not null then
+    return refusal;
+  elsif (
+    select count(*) >= 1000 from pb.budgets f
+    where f.wallet_id = pb.own_wallet() and f.name is not null and f.archived_at is null
+  ) then
+    return 'budget_limit_reached';
+  end if;
+  insert into pb.budgets (id, wallet_id, mode, name, amount_micros, period, per_end_user, alerts)
+  values (new_id, pb.own_wallet(), b.mode, b.name, b.amount_micros, b.period, b.per_end_user, b.alerts);
+  perform pb.record_own_change(p_actor, 'budget.create', new_id::text, p_after => pb.budget_settings(b));
+  return 'done';
+end
+$$;
+
 CREATE FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea, p_options jsonb) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1497,12 +1639,14 @@ begin
   end if;
   select f.allowed_ips, f.expires_at into k.allowed_ips, k.expires_at
   from pb.keys f where new_mode = 'mgmt' and f.id = p_actor and f.wallet_id = pb.own_wallet();
-  k := jsonb_populate_record(k, p_options - '{budget,end_user_limit}'::text[]);
+  k := jsonb_populate_record(k, p_options - '{budget,end_user_limit,budgets}'::text[]);
   wider := pb.find_wider_field(p_actor, new_mode, array['allowed_ips', 'expires_at'], k.allowed_ips, k.expires_at);
   if not pb.can_grant_scopes(p_actor, k.scopes) then
     return 'insufficient_scope';
   elsif wider is not null then
     return wider || '_too_wide';
+  elsif not pb.are_own_budgets(new_mode, p_options -> 'budgets') then
+    return 'unknown_budget';
   elsif not pb.is_below_key_limit() then
     return 'key_limit_reached';
   end if;
@@ -1644,7 +1788,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.decide_hold(i record, claimed bytea, held bigint, spending pb.spending[], numbers integer[], run_max bigint, OUT outcome text, OUT owed_micros bigint, OUT limit_micros bigint, OUT spent_micros bigint, OUT resets_at timestamp with time zone, OUT answer bytea, OUT budgets jsonb) RETURNS record
+CREATE FUNCTION pb.decide_hold(i record, claimed bytea, held bigint, spending pb.spending[], numbers integer[], run_max bigint, OUT outcome text, OUT owed_micros bigint, OUT limit_micros bigint, OUT spent_micros bigint, OUT resets_at timestamp with time zone, OUT answer bytea, OUT budgets jsonb, OUT spent_budget jsonb) RETURNS record
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1663,7 +1807,7 @@ begin
     if w.subject is not null then
       budgets := coalesce(budgets, '[]') || jsonb_build_object(
         'limit', w.kind, 'max', w.max_micros::text, 'spent', greatest(w.taken_micros - own_micros, 0)::text,
-        'resetsAt', w.resets_at
+        'resetsAt', w.resets_at, 'budgetId', case when w.name is not null then w.budget_id end
       );
     end if;
   end loop;
@@ -1692,6 +1836,12 @@ begin
     limit_micros := full_window.max_micros;
     spent_micros := full_window.taken_micros;
     resets_at := full_window.resets_at;
+    if full_window.kind <> 'run' then
+      spent_budget := jsonb_build_object(
+        'id', case when full_window.name is not null then full_window.budget_id end, 'name', full_window.name,
+        'period', coalesce(full_window.period, 'total')
+      );
+    end if;
   end if;
 end
 $$;
@@ -1731,6 +1881,7 @@ begin
   delete from pb.usage_end_users u where u.wallet_id = any (own_wallets);
   delete from pb.budget_windows b using pb.budgets g
   where b.wallet_id = any (own_wallets) and g.id = b.budget_id and g.per_end_user;
+  update pb.budgets b set name = '' where b.wallet_id = any (own_wallets) and b.name is not null;
   update pb.wallets w
   set suspended_at = clock_timestamp(), name = '', alert_email = null, low_balance_micros = null
   where w.id = any (own_wallets);
@@ -2143,7 +2294,7 @@ begin
     where l.budget_id = b.id
     order by newest.revoked_at is null desc, newest.id desc limit 1
   ) k on true
-  where b.id = w.budget_id and w.mode = 'live' and w.spent_micros + pb.price_micros() > w.limit_micros
+  where b.id = w.budget_id and b.name is null and w.mode = 'live' and w.spent_micros + pb.price_micros() > w.limit_micros
     and coalesce(w.resets_at > clock_timestamp(), true);
   return payload;
 end
@@ -2451,6 +2602,26 @@ begin
 end
 $$;
 
+CREATE TABLE pb.connected_apps (
+    key_id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    person_id uuid NOT NULL,
+    client_id text NOT NULL,
+    CONSTRAINT connected_apps_client_id_check CHECK (((length(client_id) >= 1) AND (length(client_id) <= 512)))
+);
+
+CREATE FUNCTION pb.find_app_limits(p_person uuid, p_wallet uuid) RETURNS uuid
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT k.limits_id
+    FROM (pb.connected_apps a
+      JOIN pb.keys k ON ((k.id = a.key_id)))
+   WHERE ((a.person_id = find_app_limits.p_person) AND (a.wallet_id = find_app_limits.p_wallet) AND (k.limits_id IS NOT NULL))
+   ORDER BY k.id DESC
+  LIMIT 1;
+END;
+
 CREATE FUNCTION pb.find_or_create_person(p_email text, p_name text) RETURNS uuid
     LANGUAGE sql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2746,7 +2917,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, expected_timeline text DEFAULT NULL::text, end_users text[] DEFAULT NULL::text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea, budgets jsonb)
+CREATE FUNCTION pb.hold(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[] DEFAULT NULL::text[], sent_before boolean DEFAULT true, skip_locked boolean DEFAULT false, lock_wait_ms integer DEFAULT NULL::integer, expected_timeline text DEFAULT NULL::text, end_users text[] DEFAULT NULL::text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea, budgets jsonb, spent_budget jsonb)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -2789,7 +2960,7 @@ begin
   if modes is not null or skip_locked then
     return query
       select b.item::integer, case when b.wallet_id is null then 'busy' else 'held' end, w.credited_micros - w.debited_micros,
-        null::bigint, null::bigint, null::bigint, null::timestamptz, null::bytea, null::jsonb
+        null::bigint, null::bigint, null::bigint, null::timestamptz, null::bytea, null::jsonb, null::jsonb
       from unnest(wallet_ids, modes) with ordinality as b (wallet_id, mode, item)
       left join lateral (select * from pb.wallets f where f.id = b.wallet_id offset 0) w on true
       where b.wallet_id is null or b.mode is not null;
@@ -2811,7 +2982,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, end_users text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea, budgets jsonb)
+CREATE FUNCTION pb.hold_each(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], run_names text[], run_maxes bigint[], run_ttls integer[], categories text[], sent_before boolean, now_at timestamp with time zone, end_users text[]) RETURNS TABLE(item integer, outcome text, balance_micros bigint, owed_micros bigint, limit_micros bigint, spent_micros bigint, resets_at timestamp with time zone, answer bytea, budgets jsonb, spent_budget jsonb)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2844,7 +3015,7 @@ begin
       where a.search_id = i.search_id and a.mode is not null;
     end if;
     numbers := ('{' || item_windows[i.item] || '}')::integer[];
-    select d.* into outcome, owed_micros, limit_micros, spent_micros, resets_at, answer, budgets
+    select d.* into outcome, owed_micros, limit_micros, spent_micros, resets_at, answer, budgets, spent_budget
     from pb.decide_hold(
       i, coalesce(claims[i.claim_number], i.claimed_fingerprint), held, spending, numbers, run_maxes[i.item]
     ) d;
@@ -3170,7 +3341,8 @@ begin
     'searches_in_flight', k.searches_in_flight, 'compat', k.compat, 'sources', k.sources
   ) || (
     select coalesce(jsonb_object_agg(
-      'budget_' || l.key, case l.key when 'end_user_period' then l.value else to_jsonb(pb.usd(l.value::bigint)) end
+      case l.key when 'shared' then 'budgets' else 'budget_' || l.key end,
+      case when l.key in ('end_user_period', 'shared') then l.value else to_jsonb(pb.usd(l.value::bigint)) end
     ), '{}')
     from jsonb_each(pb.read_key_limits(k.limits_id)) l
   );
@@ -3332,7 +3504,7 @@ END;
 CREATE FUNCTION pb.merge_key_limits(p_limits jsonb, p_changes jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    RETURN jsonb_strip_nulls(((p_limits || CASE jsonb_typeof((p_changes -> 'budget'::text)) WHEN 'object'::text THEN (p_changes -> 'budget'::text) WHEN 'null'::text THEN '{"day": null, "month": null, "total": null}'::jsonb ELSE '{}'::jsonb END) || CASE WHEN (p_changes ? 'end_user_limit'::text) THEN jsonb_build_object('end_user', (p_changes #> '{end_user_limit,amount}'::text[]), 'end_user_period', (p_changes #> '{end_user_limit,period}'::text[])) ELSE '{}'::jsonb END));
+    RETURN jsonb_strip_nulls((((p_limits || CASE jsonb_typeof((p_changes -> 'budget'::text)) WHEN 'object'::text THEN (p_changes -> 'budget'::text) WHEN 'null'::text THEN '{"day": null, "month": null, "total": null}'::jsonb ELSE '{}'::jsonb END) || CASE WHEN (p_changes ? 'end_user_limit'::text) THEN jsonb_build_object('end_user', (p_changes #> '{end_user_limit,amount}'::text[]), 'end_user_period', (p_changes #> '{end_user_limit,period}'::text[])) ELSE '{}'::jsonb END) || CASE WHEN (p_changes ? 'budgets'::text) THEN jsonb_build_object('shared', NULLIF((p_changes -> 'budgets'::text), '[]'::jsonb)) ELSE '{}'::jsonb END));
 
 CREATE TABLE pb.changes (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -4175,7 +4347,13 @@ begin
     select jsonb_build_object(
       'has_identity', exists (select from pb.identities i where i.person_id = s.person_id),
       'wallet_id', (select f.wallet_id from pb.app_settings f where f.person_id = s.person_id),
-      'day_micros', (select f.day_limit_micros::text from pb.app_settings f where f.person_id = s.person_id),
+      -- Owners can change the budget through the key of any app.
+      'day_micros', (
+        select coalesce(
+          pb.read_key_limits(pb.find_app_limits(f.person_id, f.wallet_id)) ->> 'day', f.day_limit_micros::text
+        )
+        from pb.app_settings f where f.person_id = s.person_id
+      ),
       'apps', (
         select coalesce(jsonb_agg(jsonb_build_object(
           'key_id', c.key_id, 'client_id', c.client_id, 'email', p.email, 'you', p.id = s.person_id
@@ -4261,14 +4439,17 @@ CREATE FUNCTION pb.read_key_limits(p_id uuid) RETURNS jsonb
     AS $$
 begin
   return (
-    select coalesce(jsonb_object_agg(f.name, f.value), '{}')
+    select coalesce(jsonb_object_agg(f.name, f.value), '{}') || jsonb_strip_nulls(jsonb_build_object('shared', (
+      select jsonb_agg(s.budget_id order by s.position) from pb.key_limit_budgets s
+      where s.limits_id = p_id and s.position > 4
+    )))
     from pb.key_limit_budgets l
     cross join lateral (select * from pb.budgets g where g.id = l.budget_id offset 0) b
     cross join lateral (values
       (case when b.per_end_user then 'end_user' else coalesce(b.period, 'total') end, to_jsonb(b.amount_micros)),
       (case when b.per_end_user then 'end_user_period' end, to_jsonb(b.period))
     ) f (name, value)
-    where l.limits_id = p_id and f.name is not null
+    where l.limits_id = p_id and l.position <= 4 and f.name is not null
   );
 end
 $$;
@@ -4359,13 +4540,14 @@ CREATE FUNCTION pb.read_windows(wallet_ids uuid[], key_ids uuid[], run_names tex
     AS $$
 declare
   day_end timestamptz := (pb.utc_day(now_at) + 1)::timestamp at time zone 'utc';
+  week_end timestamptz := (date_trunc('week', now_at at time zone 'utc') + interval '7 days') at time zone 'utc';
   month_end timestamptz := (pb.utc_month(now_at) + interval '1 month') at time zone 'utc';
   r record;
 begin
   for r in
     select n.item, dense_rank() over (order by n.wallet_id, n.mode, n.budget_id, n.subject) as number,
       row(
-        n.kind, w.id, n.wallet_id, n.mode, n.budget_id, n.subject, coalesce(n.amount_micros, w.limit_micros),
+        n.kind, w.id, n.wallet_id, n.mode, n.budget_id, n.name, n.period, n.subject, coalesce(n.amount_micros, w.limit_micros),
         coalesce(w.spent_micros, 0), case when w.id is null then n.ends_at else w.resets_at end, coalesce(w.spent_micros, 0)
       )::pb.spending as state
     from (
@@ -4374,14 +4556,14 @@ begin
         as b (wallet_id, key_id, run_name, end_user, item)
       cross join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k
       cross join lateral (
-        select f.position, g.id as budget_id, g.amount_micros, case when g.per_end_user then b.end_user else '' end as subject,
+        select f.position, g.id as budget_id, g.name, g.period, g.amount_micros, case when g.per_end_user then b.end_user else '' end as subject,
           case when g.per_end_user then 'end_user' else coalesce(g.period, 'total') end as kind,
-          case g.period when 'day' then day_end when 'month' then month_end end as ends_at
+          case g.period when 'day' then day_end when 'week' then week_end when 'month' then month_end end as ends_at
         from pb.key_limit_budgets f
         cross join lateral (select * from pb.budgets h where h.id = f.budget_id offset 0) g
         where f.limits_id = k.limits_id
         union all
-        select 100, null, null, b.run_name, 'run', null where b.run_name is not null
+        select 100, null, null, null, null, b.run_name, 'run', null where b.run_name is not null
         offset 0
       ) l
       where k.wallet_id = b.wallet_id and k.mode <> 'mgmt'
@@ -5241,13 +5423,13 @@ CREATE FUNCTION pb.save_key_limits(p_wallet uuid, p_id uuid, p_mode pb.key_mode,
     SET enable_seqscan TO 'off'
     AS $$
 declare
-  limits_id uuid := coalesce(p_id, gen_random_uuid());
+  v_limits uuid := coalesce(p_id, gen_random_uuid());
   wanted record;
 begin
   if p_id is null and p_limits = '{}' then
     return null;
   end if;
-  insert into pb.key_limits (id, wallet_id, mode) values (limits_id, p_wallet, p_mode) on conflict do nothing;
+  insert into pb.key_limits (id, wallet_id, mode) values (v_limits, p_wallet, p_mode) on conflict do nothing;
   for wanted in
     select * from (values
       (1, 'total', null, false), (2, 'day', 'day', false), (3, 'month', 'month', false),
@@ -5255,19 +5437,23 @@ begin
     ) f (position, name, period, per_end_user)
   loop
     if p_limits -> wanted.name is null then
-      perform pb.remove_budget(limits_id, wanted.position);
+      perform pb.remove_budget(v_limits, wanted.position);
     else
       perform pb.set_budget(
-        p_wallet, p_mode, limits_id, wanted.position, (p_limits ->> wanted.name)::bigint, wanted.period, wanted.per_end_user
+        p_wallet, p_mode, v_limits, wanted.position, (p_limits ->> wanted.name)::bigint, wanted.period, wanted.per_end_user
       );
     end if;
   end loop;
+  delete from pb.key_limit_budgets l where l.limits_id = v_limits and l.position > 4;
+  insert into pb.key_limit_budgets (limits_id, wallet_id, mode, budget_id, position)
+  select v_limits, p_wallet, p_mode, shared.id::uuid, 4 + shared.number
+  from jsonb_array_elements_text(p_limits -> 'shared') with ordinality shared (id, number);
   if p_limits = '{}' then
     update pb.keys k set limits_id = null where k.wallet_id = p_wallet and k.limits_id = p_id;
-    delete from pb.key_limits l where l.id = limits_id;
+    delete from pb.key_limits l where l.id = v_limits;
     return null;
   end if;
-  return limits_id;
+  return v_limits;
 end
 $$;
 
@@ -5386,6 +5572,7 @@ declare
   s pb.sessions := pb.lock_app_wallet(p_session, p_wallet);
   refusal text := pb.check_manager(s.id, day_micros is not null);
   day_before bigint;
+  limits_id uuid := pb.find_app_limits(s.person_id, p_wallet);
 begin
   if refusal is not null then
     return refusal;
@@ -5403,6 +5590,11 @@ begin
     insert into pb.app_settings as f (person_id, wallet_id, day_limit_micros)
     values (s.person_id, p_wallet, day_micros)
     on conflict (person_id) do update set wallet_id = excluded.wallet_id, day_limit_micros = excluded.day_limit_micros;
+    if limits_id is not null then
+      perform pb.save_key_limits(
+        p_wallet, limits_id, 'live', pb.read_key_limits(limits_id) || jsonb_build_object('day', day_micros)
+      );
+    end if;
     perform pb.record_own_change(
       s.id, 'app_settings.change', s.person_id::text, jsonb_build_object('budget_day', pb.usd(day_before)),
       jsonb_build_object('budget_day', pb.usd(day_micros))
@@ -5451,10 +5643,19 @@ begin
     insert into pb.key_limit_budgets (limits_id, wallet_id, mode, budget_id, position)
     values (p_limits, p_wallet, p_mode, b.id, p_position);
   elsif b.amount_micros <> p_amount then
-    update pb.budgets f set amount_micros = p_amount where f.id = b.id;
-    update pb.budget_windows w set limit_micros = p_amount
-    where w.wallet_id = p_wallet and w.mode = p_mode and w.budget_id = b.id and w.subject = '';
+    perform pb.set_budget_amount(b, p_amount);
   end if;
+end
+$$;
+
+CREATE FUNCTION pb.set_budget_amount(b pb.budgets, p_amount bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  update pb.budgets f set amount_micros = p_amount where f.id = b.id;
+  update pb.budget_windows w set limit_micros = p_amount
+  where w.wallet_id = b.wallet_id and w.mode = b.mode and w.budget_id = b.id and w.subject = '' and not b.per_end_user;
 end
 $$;
 
@@ -6221,20 +6422,6 @@ ALTER TABLE pb.budget_windows ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTI
     CACHE 1
 );
 
-CREATE TABLE pb.budgets (
-    id uuid NOT NULL,
-    wallet_id uuid NOT NULL,
-    mode pb.key_mode NOT NULL,
-    amount_micros bigint NOT NULL,
-    period text,
-    per_end_user boolean DEFAULT false NOT NULL,
-    archived_at timestamp with time zone,
-    CONSTRAINT budgets_amount_micros_check CHECK ((amount_micros >= 0)),
-    CONSTRAINT budgets_period_check CHECK ((period = ANY (ARRAY['day'::text, 'month'::text]))),
-    CONSTRAINT end_user_limit_with_period CHECK (((period IS NOT NULL) OR (NOT per_end_user))),
-    CONSTRAINT management_keys_do_not_spend CHECK ((mode <> 'mgmt'::pb.key_mode))
-);
-
 CREATE TABLE pb.cell (
     single_row boolean DEFAULT true NOT NULL,
     name text NOT NULL,
@@ -6279,14 +6466,6 @@ CREATE TABLE pb.closed_months (
     trial_balance jsonb NOT NULL,
     CONSTRAINT closed_months_closed_by_check CHECK (((length(closed_by) >= 1) AND (length(closed_by) <= 255))),
     CONSTRAINT closed_months_month_check CHECK ((EXTRACT(day FROM month) = (1)::numeric))
-);
-
-CREATE TABLE pb.connected_apps (
-    key_id uuid NOT NULL,
-    wallet_id uuid NOT NULL,
-    person_id uuid NOT NULL,
-    client_id text NOT NULL,
-    CONSTRAINT connected_apps_client_id_check CHECK (((length(client_id) >= 1) AND (length(client_id) <= 512)))
 );
 
 CREATE TABLE pb.end_user_settings (
@@ -7382,6 +7561,37 @@ REVOKE ALL ON FUNCTION pb.add_to_windows(p_hour timestamp with time zone, first_
 
 REVOKE ALL ON FUNCTION pb.adjustment_fault(p_kind text, p_reference text, p_wallet uuid, p_amount bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.archive_own_budget(p_actor uuid, p_budget uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.archive_own_budget(p_actor uuid, p_budget uuid) TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.own_wallet() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.own_wallet() TO pennyblack_tenant;
+GRANT ALL ON FUNCTION pb.own_wallet() TO pennyblack_operator;
+
+GRANT SELECT ON TABLE pb.budgets TO pennyblack_worker;
+
+GRANT SELECT(id) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(wallet_id) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(mode) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(name) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(amount_micros) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(period) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(per_end_user) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(alerts) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(created_at) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(archived_at) ON TABLE pb.budgets TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.are_own_budgets(p_mode pb.key_mode, p_budgets jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.are_requests_complete(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.are_requests_complete(since timestamp with time zone, until timestamp with time zone) TO pennyblack_tenant;
 GRANT ALL ON FUNCTION pb.are_requests_complete(since timestamp with time zone, until timestamp with time zone) TO pennyblack_operator;
@@ -7440,9 +7650,7 @@ REVOKE ALL ON FUNCTION pb.book_credit(a pb.adjustments) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pb.book_payment(p_event text, p_type text, p_top_up uuid, p_payment text, p_amount bigint, p_receipt text) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.book_payment(p_event text, p_type text, p_top_up uuid, p_payment text, p_amount bigint, p_receipt text) TO pennyblack_payments;
 
-REVOKE ALL ON FUNCTION pb.own_wallet() FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.own_wallet() TO pennyblack_tenant;
-GRANT ALL ON FUNCTION pb.own_wallet() TO pennyblack_operator;
+REVOKE ALL ON FUNCTION pb.budget_settings(b pb.budgets) FROM PUBLIC;
 
 GRANT SELECT(id) ON TABLE pb.keys TO pennyblack_tenant;
 GRANT SELECT(id) ON TABLE pb.keys TO pennyblack_operator;
@@ -7502,6 +7710,9 @@ REVOKE ALL ON FUNCTION pb.capture_one(p_search uuid, p_wallet uuid, p_answer byt
 
 REVOKE ALL ON FUNCTION pb.change_member(p_account uuid, p_person uuid, new_role pb.member_role) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.change_own_budget(p_actor uuid, p_budget uuid, p_changes jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.change_own_budget(p_actor uuid, p_budget uuid, p_changes jsonb) TO pennyblack_tenant;
+
 REVOKE ALL ON FUNCTION pb.change_own_key(p_actor uuid, p_key uuid, p_changes jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.change_own_key(p_actor uuid, p_key uuid, p_changes jsonb) TO pennyblack_tenant;
 
@@ -7560,6 +7771,9 @@ REVOKE ALL ON FUNCTION pb.count_searches(since timestamp with time zone, until t
 
 REVOKE ALL ON FUNCTION pb.count_unheld(counts jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.create_own_budget(p_actor uuid, new_id uuid, p_options jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.create_own_budget(p_actor uuid, new_id uuid, p_options jsonb) TO pennyblack_tenant;
+
 REVOKE ALL ON FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea, p_options jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea, p_options jsonb) TO pennyblack_tenant;
 
@@ -7573,7 +7787,7 @@ REVOKE ALL ON FUNCTION pb.credit_reinstatement(p_reversal text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.debit_reversal(p_reversal text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.decide_hold(i record, claimed bytea, held bigint, spending pb.spending[], numbers integer[], run_max bigint, OUT outcome text, OUT owed_micros bigint, OUT limit_micros bigint, OUT spent_micros bigint, OUT resets_at timestamp with time zone, OUT answer bytea, OUT budgets jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pb.decide_hold(i record, claimed bytea, held bigint, spending pb.spending[], numbers integer[], run_max bigint, OUT outcome text, OUT owed_micros bigint, OUT limit_micros bigint, OUT spent_micros bigint, OUT resets_at timestamp with time zone, OUT answer bytea, OUT budgets jsonb, OUT spent_budget jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.delete_account(p_account uuid) FROM PUBLIC;
 
@@ -7723,6 +7937,8 @@ REVOKE ALL ON FUNCTION pb.entry_time() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.expire_top_ups(p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.expire_top_ups(p_limit integer) TO pennyblack_payments;
+
+REVOKE ALL ON FUNCTION pb.find_app_limits(p_person uuid, p_wallet uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.find_or_create_person(p_email text, p_name text) FROM PUBLIC;
 
@@ -8288,6 +8504,8 @@ GRANT ALL ON FUNCTION pb.set_auto_top_up(p_actor uuid, p_threshold bigint, p_amo
 
 REVOKE ALL ON FUNCTION pb.set_budget(p_wallet uuid, p_mode pb.key_mode, p_limits uuid, p_position integer, p_amount bigint, p_period text, p_per_end_user boolean) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.set_budget_amount(b pb.budgets, p_amount bigint) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.set_end_user_ids(p_actor uuid, p_stores_plain_ids boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.set_end_user_ids(p_actor uuid, p_stores_plain_ids boolean) TO pennyblack_tenant;
 
@@ -8410,20 +8628,6 @@ GRANT SELECT(next_attempt_at) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
 GRANT SELECT(off_at) ON TABLE pb.auto_top_ups TO pennyblack_tenant;
 
-GRANT SELECT ON TABLE pb.budgets TO pennyblack_worker;
-
-GRANT SELECT(id) ON TABLE pb.budgets TO pennyblack_tenant;
-
-GRANT SELECT(wallet_id) ON TABLE pb.budgets TO pennyblack_tenant;
-
-GRANT SELECT(mode) ON TABLE pb.budgets TO pennyblack_tenant;
-
-GRANT SELECT(amount_micros) ON TABLE pb.budgets TO pennyblack_tenant;
-
-GRANT SELECT(period) ON TABLE pb.budgets TO pennyblack_tenant;
-
-GRANT SELECT(per_end_user) ON TABLE pb.budgets TO pennyblack_tenant;
-
 GRANT SELECT ON TABLE pb.cell TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.cell_transfers TO pennyblack_operator;
@@ -8457,6 +8661,8 @@ GRANT SELECT(limits_id) ON TABLE pb.key_limit_budgets TO pennyblack_tenant;
 GRANT SELECT(wallet_id) ON TABLE pb.key_limit_budgets TO pennyblack_tenant;
 
 GRANT SELECT(budget_id) ON TABLE pb.key_limit_budgets TO pennyblack_tenant;
+
+GRANT SELECT("position") ON TABLE pb.key_limit_budgets TO pennyblack_tenant;
 
 GRANT SELECT ON TABLE pb.ledger_days TO pennyblack_worker;
 

@@ -1,5 +1,6 @@
 import { abuseFaults } from "./abuse-faults.ts";
 import { activityFaults } from "./activity-faults.ts";
+import { budgetFaults } from "./budget-faults.ts";
 import { capFaults } from "./cap-faults.ts";
 import { countingFaults } from "./counting-faults.ts";
 import { dialectFaults } from "./dialect-faults.ts";
@@ -26,6 +27,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...plainHoldFaults,
   ...walletFaults,
   ...windowFaults,
+  ...budgetFaults,
   ...capFaults,
   ...keyFaults,
   ...searchFaults,

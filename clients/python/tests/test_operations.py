@@ -44,6 +44,13 @@ calls: Dict[str, Callable[[Any], Any]] = {
     "updateKey": lambda client: client.keys.update(item, {"name": "agent"}),
     "revokeKey": lambda client: client.keys.revoke(item),
     "rotateKey": lambda client: client.keys.rotate(item, grace_seconds=60),
+    "listBudgets": lambda client: client.budgets.list(limit=5),
+    "createBudget": lambda client: client.budgets.create(
+        {"mode": "live", "name": "team", "amount": "1.00", "period": "week"}
+    ),
+    "getBudget": lambda client: client.budgets.get(item),
+    "updateBudget": lambda client: client.budgets.update(item, {"amount": "2.00"}),
+    "archiveBudget": lambda client: client.budgets.archive(item),
     "listSearches": lambda client: client.searches.list(
         kind="all", outcome="failed", key_id=item, for_="a", mode="live", category="gov", run="nightly", from_=start, to=end, limit=5
     ),
@@ -81,7 +88,7 @@ calls: Dict[str, Callable[[Any], Any]] = {
     "listSigningKeys": lambda client: client.jwks(),
 }
 
-lists = "results lenses entries keys searches runs usage endpoints deliveries top_ups activity".split()
+lists = "results lenses entries keys budgets searches runs usage endpoints deliveries top_ups activity".split()
 
 
 class Recorder:

@@ -1,5 +1,6 @@
 import { asTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
+import { nameOfBudget } from "../wallet/wallet.ts";
 
 export const actors = ["person", "key", "operator", "system"] as const;
 
@@ -73,6 +74,7 @@ const actorName = `case c.actor
 /** Persons are named only where they are not the actor. The address of a webhook has no path, which can be a secret. */
 const subjectName = `case split_part(c.act, '.', 1)
     when 'key' then (select k.name from pb.keys k where k.id = c.subject::uuid)
+    when 'budget' then coalesce(${nameOfBudget("c.subject::uuid")}, c.after ->> 'name', c.before ->> 'name')
     when 'app' then (select k.name from pb.keys k where k.id = c.subject::uuid)
     when 'member' then case when c.actor_id is distinct from c.subject::uuid then pb.name_person(c.subject::uuid) end
     when 'webhook' then coalesce(

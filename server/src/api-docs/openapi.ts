@@ -65,6 +65,11 @@ function describeOperation(route: Route, components: Components, problems: Json)
 /** The parameters after each path segment, which are the same in all routes. */
 const pathParameters: Record<string, { component: string; description: string; schema: Json }> = {
   keys: { component: "KeyId", description: "The id of a key.", schema: { type: "string", format: "uuid" } },
+  budgets: {
+    component: "BudgetId",
+    description: "The id of a shared budget.",
+    schema: { type: "string", format: "uuid" },
+  },
   searches: {
     component: "SearchId",
     description: "The `Request-Id` of a search.",

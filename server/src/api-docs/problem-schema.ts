@@ -66,6 +66,17 @@ const budgetMembers = {
   }),
 };
 
+const spentBudget = Type.Object(
+  {
+    id: Type.Union([Type.String({ format: "uuid" }), Type.Null()], {
+      description: "Null for a limit of the key itself.",
+    }),
+    name: Type.Union([Type.String(), Type.Null()]),
+    period: Type.Enum(["total", "day", "week", "month"]),
+  },
+  { title: "SpentBudget", description: "The budget that is spent." },
+);
+
 const upstreamStatus = Type.Optional(Type.Integer({ description: "The status that the search provider returned." }));
 
 /** The members of each code, in addition to those of every problem. */
@@ -89,9 +100,14 @@ export const problemMembers: Partial<Record<ProblemCode, Record<string, TSchema>
   },
   balance_reserved: { balance: usd("The wallet balance"), price: usd("The price of a search"), currency },
   insufficient_scope: { required_scope: text("The scope that the request needs.") },
-  key_budget_spent: budgetMembers,
+  key_budget_spent: { ...budgetMembers, budget: spentBudget },
   run_budget_spent: budgetMembers,
-  end_user_budget_spent: budgetMembers,
+  end_user_budget_spent: { ...budgetMembers, budget: spentBudget },
+  budget_in_use: {
+    keys: Type.Array(Type.Object({ id: Type.String({ format: "uuid" }), name: text("The name of the key.") }), {
+      description: "Up to 100 keys that name the budget.",
+    }),
+  },
   payload_too_large: { max_bytes: Type.Integer({ description: "The limit of the request body." }) },
   rate_limited: { exceeded },
   concurrency_limited: { exceeded },

@@ -18,7 +18,7 @@ import { type SearchInput, searchRequestSchema } from "../search/parse-search.ts
 import type { SearchRunner } from "../search/run-search.ts";
 import type { SearchAnswer, SearchDependencies, SearchRequest } from "../search/search.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { type BudgetState, readWallet } from "../wallet/wallet.ts";
+import { type BudgetOfKey, type BudgetState, type KeyBudget, readWallet } from "../wallet/wallet.ts";
 import type { Connections } from "./connections.ts";
 
 export interface McpAppDependencies {
@@ -159,13 +159,23 @@ async function readBalance(
     readOwnKeys(tenantPool, walletId, { id: keyId }),
   ]).catch(unavailable);
   if (!wallet || !key) throw new Problem("api_key_invalid");
-  const { budget } = key;
-  if (!budget) return { balance: wallet.balance, budgets: [] };
+  return { balance: wallet.balance, budgets: [...describeLimits(key.budget), ...describeShared(key.sharedBudgets)] };
+}
+
+function describeLimits(budget: KeyBudget | undefined): BudgetState[] {
+  if (!budget) return [];
   const { totalLimit, totalSpent, dayLimit, daySpent, dayResetsAt, monthLimit, monthSpent, monthResetsAt } = budget;
   const limits: (Omit<BudgetState, "max"> & { max: BudgetState["max"] | null })[] = [
     { limit: "total", max: totalLimit, spent: totalSpent, resetsAt: null },
     { limit: "day", max: dayLimit, spent: daySpent, resetsAt: dayResetsAt },
     { limit: "month", max: monthLimit, spent: monthSpent, resetsAt: monthResetsAt },
   ];
-  return { balance: wallet.balance, budgets: limits.filter((limit): limit is BudgetState => limit.max !== null) };
+  return limits.filter((limit): limit is BudgetState => limit.max !== null);
+}
+
+/** Without those per end user, because the caller names none. */
+function describeShared(budgets: readonly BudgetOfKey[]): BudgetState[] {
+  return budgets.flatMap(({ id, period, amount, spent, resetsAt }) =>
+    spent === null ? [] : [{ limit: period, budgetId: id, max: amount, spent, resetsAt }],
+  );
 }

@@ -1,4 +1,6 @@
 import { Type } from "typebox";
+import { findAmountFaults } from "../http/input/budget-amount.ts";
+import { invalidInput } from "../http/input/faults.ts";
 import { isUuid } from "../http/input/query-parameters.ts";
 import { jsonReader } from "../http/input/read-json.ts";
 import { textPatterns } from "../http/input/text-patterns.ts";
@@ -63,6 +65,8 @@ async function getApps(call: ConsoleCall): Promise<unknown> {
 async function turnOn(call: ConsoleCall): Promise<unknown> {
   const { token, walletId } = await guardWallet(call);
   const { budget } = await readSettings(call.request.raw);
+  const faults = findAmountFaults("budget/day", budget.day);
+  if (faults.length > 0) throw invalidInput(faults);
   return changeApps(call, "pb.set_app_wallet($1, $2, $3)", [token, walletId, parseUsd(budget.day)]);
 }
 

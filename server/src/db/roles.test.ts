@@ -19,7 +19,7 @@ const ledgerMayCall = words(
 );
 /** These take the wallet from pb.own_wallet(). */
 const tenantMayCall = words(
-  "begin_top_up delete_auto_top_up record_checkout record_customer set_auto_top_up",
+  "archive_own_budget begin_top_up change_own_budget create_own_budget delete_auto_top_up record_checkout record_customer set_auto_top_up",
   "change_own_key change_webhook create_own_key create_webhook delete_webhook label_own_account own_search_ids own_wallet",
   "name_person replay_delivery own_data_key own_end_user_usage own_proof own_top_up_entry own_version set_end_user_ids",
   "revoke_own_key rotate_own_key rotate_webhook_secret are_requests_complete requests_listed_since searches_listed_since set_alerts test_webhook usage_as_of utc_day utc_month",
@@ -42,8 +42,8 @@ const tenantMayRead: Record<string, string[]> = {
     "id wallet_id mode name start scopes allowed_ips searches_per_second searches_in_flight limits_id compat sources",
     "expires_at revoked_at revoked_reason rotated_from last_used_at created_at",
   ),
-  budgets: words("id wallet_id mode amount_micros period per_end_user"),
-  key_limit_budgets: words("limits_id wallet_id budget_id"),
+  budgets: words("id wallet_id mode name amount_micros period per_end_user alerts created_at archived_at"),
+  key_limit_budgets: words("limits_id wallet_id budget_id position"),
   budget_windows: words("id wallet_id mode budget_id subject limit_micros spent_micros opened_at resets_at"),
   unheld_requests: words("id wallet_id key_id mode outcome run end_user transport"),
   usage_hours: [...usage, "hour"],

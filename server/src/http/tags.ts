@@ -6,6 +6,7 @@ export const tags = {
   "Top-ups": "Add money to the wallet with a payment page, or automatically from a saved card.",
   Usage: "Searches and charges by hour or day.",
   Keys: "Create, limit, rotate and revoke API keys.",
+  Budgets: "Amounts that several keys spend from, per day, week or month or in total, or for each end user.",
   Webhooks: "Endpoints that receive signed events, and the log of their deliveries.",
   Activity: "Who changed what: keys, webhooks, alerts, members, apps, payments settings and sign-ins.",
   Receipts: "Signed receipts and proofs that can be verified offline.",

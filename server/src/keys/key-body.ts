@@ -1,7 +1,8 @@
 import { isIP } from "node:net";
 import { type Static, Type } from "typebox";
+import { findAmountFaults } from "../http/input/budget-amount.ts";
 import { type Fault, fieldFault, invalidInput, listWords } from "../http/input/faults.ts";
-import { describeTime } from "../http/input/query-parameters.ts";
+import { describeTime, isUuid } from "../http/input/query-parameters.ts";
 import { textPatterns } from "../http/input/text-patterns.ts";
 import { parseUsd } from "../lib/money.ts";
 import type { MaxOnlyDomains } from "../lib/source-policy.ts";
@@ -70,6 +71,14 @@ const changeable = {
     ),
   ),
   end_user_limit: Type.Optional(orNull(endUserLimitSchema)),
+  budgets: Type.Optional(
+    Type.Array(Type.String({ maxLength: 36 }), {
+      maxItems: 8,
+      uniqueItems: true,
+      description:
+        "The ids of shared budgets (`POST /v1/budgets`) of the key's mode that its searches also spend from. An empty list removes all.",
+    }),
+  ),
   compat: Type.Optional(orNull(compatSchema)),
   sources: Type.Optional(orNull(sourcesSchema)),
 };
@@ -144,16 +153,19 @@ export function readKeyChanges(body: Static<typeof keyChangesSchema>, maxOnly: M
 }
 
 /** Faults of a management key, which cannot search. */
-export function findSpendingLimits(fields: Pick<KeyFields, "budget" | "end_user_limit" | "sources">): Fault[] {
-  const limits = { budget: fields.budget, end_user_limit: fields.end_user_limit, sources: fields.sources };
+export function findSpendingLimits(
+  fields: Pick<KeyFields, "budget" | "end_user_limit" | "budgets" | "sources">,
+): Fault[] {
+  const { budget, end_user_limit, sources } = fields;
+  const limits = { budget, end_user_limit, budgets: fields.budgets?.length ? fields.budgets : undefined, sources };
   return Object.entries(limits).flatMap(([name, limit]) =>
     limit ? [fieldFault(name, "is not allowed for a management key")] : [],
   );
 }
 
 function readFields(body: Static<typeof keyChangesSchema>, faults: Fault[], maxOnly: MaxOnlyDomains): KeyFields {
-  const { name, allowed_ips, expires_at, searches_per_second, searches_in_flight, budget, end_user_limit } = body;
-  const { compat, sources } = body;
+  const { name, allowed_ips, expires_at, searches_per_second, searches_in_flight } = body;
+  const { budget, end_user_limit, budgets, compat, sources } = body;
   for (const [index, network] of (allowed_ips ?? []).entries()) {
     if (!isNetwork(network)) faults.push(fieldFault(`allowed_ips/${index}`, networkRule));
   }
@@ -161,13 +173,22 @@ function readFields(body: Static<typeof keyChangesSchema>, faults: Fault[], maxO
   if (expiryFault !== undefined) faults.push(fieldFault("expires_at", expiryFault));
   if (compat) faults.push(...findCompatFaults(compat));
   if (sources) faults.push(...findSourcesFaults(sources, maxOnly));
+  faults.push(...findBudgetFaults(body));
   if (faults.length > 0) throw invalidInput(faults);
-  const limits = { searches_per_second, searches_in_flight, budget: readBudget(budget) };
+  const limits = { searches_per_second, searches_in_flight, budget: readBudget(budget), budgets };
   const endUserLimit = end_user_limit && { ...end_user_limit, amount: String(parseUsd(end_user_limit.amount)) };
   const settings = { compat, sources: sources && normalizeSources(sources) };
   const fields = { name, allowed_ips, expires_at, ...limits, end_user_limit: endUserLimit, ...settings };
   // JSON.stringify drops undefined fields, which leaves them unchanged.
   return fields as KeyFields;
+}
+
+function findBudgetFaults({ budget, end_user_limit, budgets }: Static<typeof keyChangesSchema>): Fault[] {
+  return [
+    ...Object.entries(budget ?? {}).flatMap(([period, limit]) => findAmountFaults(`budget/${period}`, limit)),
+    ...findAmountFaults("end_user_limit/amount", end_user_limit?.amount),
+    ...(budgets ?? []).flatMap((id, index) => (isUuid(id) ? [] : [fieldFault(`budgets/${index}`, budgetsRule)])),
+  ];
 }
 
 function readBudget(budget: Static<typeof keyChangesSchema>["budget"]): KeyFields["budget"] {
@@ -195,6 +216,8 @@ function readTime(text: string): number {
   const isValid = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/i.test(text);
   return isValid ? Date.parse(text) : Number.NaN;
 }
+
+export const budgetsRule = "must be ids of shared budgets of the key's mode, as in `GET /v1/budgets`";
 
 export const networkRule = "must be an IP address or a network without host bits, such as 192.0.2.0/24";
 

@@ -12,6 +12,7 @@ import { unavailable } from "../http/unavailable.ts";
 import type { MaxOnlyDomains } from "../lib/source-policy.ts";
 import { Problem } from "../problems/problems.ts";
 import {
+  budgetsRule,
   findSpendingLimits,
   keyChangesSchema,
   networkRule,
@@ -257,6 +258,7 @@ async function throwUnlessDone(
   if (outcome === "done") return;
   if (outcome === "not_found") throw noSuchResource(keyResource);
   if (outcome === "budget_without_spending") throw invalidInput(findSpendingLimits(changes));
+  if (outcome === "unknown_budget") throw invalidInput([fieldFault("budgets", budgetsRule)]);
   if (outcome === "insufficient_scope") throw insufficientScope("keys:write", "mgmt");
   if (outcome === "allowed_ips_too_wide" || outcome === "expires_at_too_wide" || outcome === "has_fewer_restrictions")
     throw describeExcess(outcome, await readOne(tenant, manager.walletId, manager.keyId));

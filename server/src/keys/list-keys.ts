@@ -1,3 +1,4 @@
+import { type Creator, creatorOf } from "../db/creator-of.ts";
 import type { Queryable } from "../db/pool.ts";
 import type { CompatBody } from "./compat.ts";
 import type { KeyMode } from "./key-format.ts";
@@ -25,15 +26,7 @@ export interface KeyView {
   /** Up to a minute old. */
   lastUsedAt: Date | null;
   createdAt: Date;
-  createdBy: KeyCreator | null;
-}
-
-/** As in the list of changes. */
-export interface KeyCreator {
-  type: "person" | "key" | "operator";
-  id: string | null;
-  /** The address of the person or the name of the key. */
-  name: string | null;
+  createdBy: Creator | null;
 }
 
 /** A wallet's keys, newest first: all of them, one of them, or a page. */
@@ -47,7 +40,7 @@ export async function listKeys(
        searches_per_second as "searchesPerSecond", searches_in_flight as "searchesInFlight", limits_id as "limitsId",
        expires_at as "expiresAt", revoked_at as "revokedAt", revoked_reason as "revokedReason",
        compat, sources, rotated_from as "rotatedFrom", last_used_at as "lastUsedAt", created_at as "createdAt",
-       ${stateOf} as state, ${creatorOf} as "createdBy"
+       ${stateOf} as state, ${creatorOf("keys.id", ["key.create", "key.rotate", "app.connect"])} as "createdBy"
      from pb.keys
      where wallet_id = $1 and ($2::uuid is null or id = $2) and ($3::uuid is null or id < $3)
      order by id desc limit $4`,
@@ -87,13 +80,3 @@ const stateOf = `case
     when expires_at <= clock_timestamp() then 'expired'
     else 'active'
   end`;
-
-const creatorOf = `(
-    select jsonb_build_object('type', c.actor, 'id', c.actor_id, 'name', case c.actor
-      when 'person' then pb.name_person(c.actor_id)
-      when 'key' then (select k.name from pb.keys k where k.id = c.actor_id)
-    end)
-    from pb.changes c
-    where c.subject = keys.id::text and c.act in ('key.create', 'key.rotate', 'app.connect')
-    order by c.number limit 1
-  )`;

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from "node:crypto";
 import { type Actor, asTenant, callAsTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
-import { type KeyBudget, readKeyBudgets } from "../wallet/wallet.ts";
+import { type BudgetOfKey, type KeyBudget, readBudgetsOfKeys, readKeyBudgets } from "../wallet/wallet.ts";
 import type { CompatBody } from "./compat.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, startOfKey } from "./key-format.ts";
 import { type KeyView, listKeys } from "./list-keys.ts";
@@ -10,7 +10,7 @@ import type { SourcesBody } from "./source-policy.ts";
 // Key management by a management key or by a person in the console. The database checks permissions and applies each change
 // under the wallet lock.
 
-export type KeyWithBudget = KeyView & { budget: KeyBudget | undefined };
+export type KeyWithBudget = KeyView & { budget: KeyBudget | undefined; sharedBudgets: BudgetOfKey[] };
 
 /** Newest first. */
 export function readOwnKeys(
@@ -22,7 +22,12 @@ export function readOwnKeys(
     const keys = await listKeys(db, walletId, options);
     const ids = keys.flatMap((key) => key.limitsId ?? []);
     const budgets = ids.length > 0 ? await readKeyBudgets(db, walletId, ids) : [];
-    return keys.map((key) => ({ ...key, budget: budgets.find((budget) => budget.id === key.limitsId) }));
+    const shared = ids.length > 0 ? await readBudgetsOfKeys(db, walletId, ids) : [];
+    return keys.map((key) => ({
+      ...key,
+      budget: budgets.find((budget) => budget.id === key.limitsId),
+      sharedBudgets: shared.filter((budget) => budget.limitsId === key.limitsId),
+    }));
   });
 }
 
@@ -33,6 +38,7 @@ export type KeyOutcome =
   | "key_not_active"
   | "key_limit_reached"
   | "budget_without_spending"
+  | "unknown_budget"
   | "insufficient_scope"
   | "allowed_ips_too_wide"
   | "expires_at_too_wide"
@@ -55,6 +61,8 @@ export interface KeyFields {
   searches_in_flight?: number;
   budget?: { total?: string | null; day?: string | null; month?: string | null } | null;
   end_user_limit?: { amount: string; period: "day" | "month" } | null;
+  /** Ids of shared budgets. */
+  budgets?: readonly string[];
   compat?: CompatBody | null;
   sources?: SourcesBody | null;
 }

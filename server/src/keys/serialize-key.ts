@@ -4,13 +4,10 @@ import { formatUsd, type Micros } from "../lib/money.ts";
 import type { KeyBudget } from "../wallet/wallet.ts";
 import { compatSchema } from "./compat.ts";
 import type { KeyWithBudget } from "./manage-keys.ts";
+import { budgetOfKeySchema, creatorSchema, serializeBudgetOfKey, timeOrNull, usd } from "./serialize-budget.ts";
 import { sourcesSchema } from "./source-policy.ts";
 
 // Keys in API responses. Only the response that creates a key contains the key itself.
-
-const timeOrNull = (description: string) =>
-  Type.Union([Type.String({ format: "date-time" }), Type.Null()], { description });
-const usd = Type.String({ pattern: "^\\d+\\.\\d{2,6}$" });
 
 const periodSchema = (description: string) =>
   Type.Union(
@@ -23,17 +20,6 @@ const periodSchema = (description: string) =>
     ],
     { description },
   );
-
-const creatorSchema = Type.Object(
-  {
-    type: Type.Enum(["person", "key", "operator"]),
-    id: Type.Union([Type.String({ format: "uuid" }), Type.Null()]),
-    name: Type.Union([Type.String(), Type.Null()], {
-      description: "The email address of the person, or the current name of the key.",
-    }),
-  },
-  { title: "KeyCreator" },
-);
 
 export const keySchema = Type.Object(
   {
@@ -69,6 +55,9 @@ export const keySchema = Type.Object(
       [Type.Object({ amount: usd, period: Type.Enum(["day", "month"]) }, { title: "KeyEndUserLimit" }), Type.Null()],
       { description: "The most that each end user can spend with this key. Null without a limit." },
     ),
+    budgets: Type.Array(budgetOfKeySchema, {
+      description: "The shared budgets that searches of this key also spend from, in the order in which they refuse.",
+    }),
     compat: Type.Union([compatSchema, Type.Null()], { description: "Null without settings." }),
     sources: Type.Union([sourcesSchema, Type.Null()], { description: "Null if results of every domain are returned." }),
     expires_at: timeOrNull("Null for no expiry."),
@@ -158,12 +147,13 @@ export function serializeKey(key: KeyWithBudget) {
     searches_in_flight: key.searchesInFlight,
     budget: hasLimits(budget)
       ? {
-          total: serializeBudget(budget.totalLimit, budget.totalSpent, null),
-          day: serializeBudget(budget.dayLimit, budget.daySpent, budget.dayResetsAt),
-          month: serializeBudget(budget.monthLimit, budget.monthSpent, budget.monthResetsAt),
+          total: serializeLimit(budget.totalLimit, budget.totalSpent, null),
+          day: serializeLimit(budget.dayLimit, budget.daySpent, budget.dayResetsAt),
+          month: serializeLimit(budget.monthLimit, budget.monthSpent, budget.monthResetsAt),
         }
       : null,
     end_user_limit: serializeEndUserLimit(budget),
+    budgets: key.sharedBudgets.map(serializeBudgetOfKey),
     compat: key.compat,
     sources: key.sources,
     expires_at: formatTime(key.expiresAt),
@@ -188,7 +178,7 @@ function serializeEndUserLimit(budget: KeyBudget | undefined) {
   return amount === null ? null : { amount: formatUsd(amount), period };
 }
 
-function serializeBudget(limit: Micros | null, spent: Micros, resetsAt: Date | null) {
+function serializeLimit(limit: Micros | null, spent: Micros, resetsAt: Date | null) {
   if (limit === null) return null;
   return { limit: formatUsd(limit), spent: formatUsd(spent), resets_at: formatTime(resetsAt) };
 }

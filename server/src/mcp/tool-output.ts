@@ -80,7 +80,14 @@ export function formatMoney(balance: string | null, budgets: readonly Budget[]):
   ];
 }
 
-const budgetNames = { run: "Run", total: "Total key", day: "Daily key", month: "Monthly key", end_user: "End user" };
+const budgetNames = {
+  run: "Run",
+  total: "Total key",
+  day: "Daily key",
+  week: "Weekly key",
+  month: "Monthly key",
+  end_user: "End user",
+};
 
 /** A failed search. `requestId` is for the operator's support. */
 export function formatProblem(problem: Problem, requestId: string, budgets: readonly Budget[]): string {

@@ -48,7 +48,7 @@ export const noArguments = Type.Object({}, { additionalProperties: false });
 
 const keyBudgetsSchema = Type.Array(
   Type.Object({
-    period: Type.Enum(["total", "day", "month"]),
+    period: Type.Enum(["total", "day", "week", "month"]),
     max: usd("Limit"),
     spent: usd("Spent, including searches in flight"),
     left: usd("What the key can still spend"),

@@ -20,7 +20,7 @@ export const oauthProblems = {
     members: { connect_url: "https://pennyblack.example/console/apps" },
     values: { fault: "You have not turned on connected apps for a wallet" },
     cause: "You signed in to an app, but no wallet pays for its searches yet.",
-    fix: "Open the console with the same sign-in, choose a wallet on the page **Apps**, and turn on connected apps. Each app gets its own daily budget. Only owners and developers of an account can do this.",
+    fix: "Open the console with the same sign-in, choose a wallet on the page **Apps**, and turn on connected apps. Your apps share a daily budget. Only owners and developers of an account can do this.",
   },
   identity_provider_unavailable: {
     status: 503,

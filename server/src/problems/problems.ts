@@ -54,6 +54,15 @@ export const problems = {
     },
     values: { actual: "2100 characters", limit: "2048 characters" },
   },
+  end_user_required: {
+    status: 400,
+    title: "End user required",
+    detail:
+      "This key has a budget per end user, and the request names no end user. You were not charged. Send your ID of the user in `Search-For`.",
+    cause:
+      "The wallet's owner limited what each end user of this key can spend. A search without `Search-For` would avoid the limit.",
+    fix: "Send your ID of the user in `Search-For`. It must be opaque, not a name or an email address.",
+  },
   conflicting_credentials: {
     status: 400,
     title: "Conflicting API keys",
@@ -168,9 +177,15 @@ export const problems = {
     detail:
       "This key has spent {spent} USD of its {limit} USD budget. You were not charged. Raise the budget, use another key, or wait until `resets_at` if it is set.",
     cause:
-      "The wallet has money, but its owner limited what this key can spend in total, per day or per month (UTC). A search in flight counts as spent.",
+      "The wallet has money, but its owner limited what this key can spend: with limits of its own, or with a budget that it shares with other keys and that `budget` names. Days, ISO weeks and months are in UTC. A search in flight counts as spent.",
     fix: "Wait until `resets_at`, use another key, or raise the budget in the console or with a management key. A total budget does not reset.",
-    members: { limit: "5.00", spent: "5.00", currency: "usd", resets_at: "2030-02-01T00:00:00.000Z" },
+    members: {
+      limit: "5.00",
+      spent: "5.00",
+      currency: "usd",
+      resets_at: "2030-02-01T00:00:00.000Z",
+      budget: { id: null, name: null, period: "month" },
+    },
   },
   run_budget_spent: {
     status: 403,
@@ -189,9 +204,15 @@ export const problems = {
     detail:
       "The end user in `Search-For` has spent {spent} USD of the {limit} USD that this key allows each end user. You were not charged. Wait until `resets_at`, or raise the key's `end_user_limit`.",
     cause:
-      "The wallet's owner limited what each end user of this key can spend per day or month (UTC), and the end user named in the request's `Search-For` header has reached that limit. A search in flight counts as spent. Searches for other end users still work.",
-    fix: "Wait until `resets_at`, or raise the key's `end_user_limit`.",
-    members: { limit: "0.10", spent: "0.10", currency: "usd", resets_at: "2030-02-01T00:00:00.000Z" },
+      "The wallet's owner limited what each end user of this key, or of a shared budget that `budget` names, can spend per day, ISO week or month (UTC), and the end user named in the request's `Search-For` header has reached that limit. A search in flight counts as spent. Searches for other end users still work.",
+    fix: "Wait until `resets_at`, or raise the key's `end_user_limit` or the shared budget.",
+    members: {
+      limit: "0.10",
+      spent: "0.10",
+      currency: "usd",
+      resets_at: "2030-02-01T00:00:00.000Z",
+      budget: { id: null, name: null, period: "day" },
+    },
   },
   not_found: {
     status: 404,
@@ -220,6 +241,24 @@ export const problems = {
     cause: "Another request with the same Idempotency-Key and body is in flight.",
     fix: "Retry after the number of seconds in `Retry-After`. Once the first request finishes, a retry returns its answer at no extra cost. If its server crashed, a retry after 15 seconds takes over.",
     retryAfterSeconds: 1,
+  },
+  budget_in_use: {
+    status: 409,
+    title: "Budget in use",
+    detail:
+      "Keys in `keys` name this budget, so it was not archived. Remove it from their `budgets`, or revoke them, then retry.",
+    cause:
+      "A budget that a key names limits what the key can spend, so it cannot be archived. Revoked keys do not count.",
+    fix: "Remove the budget from the `budgets` of each key in `keys` with `PATCH /v1/keys/{id}`, or revoke the key. `keys` lists up to 100.",
+    members: { keys: [{ id: "0199b3a4-6f10-7c2e-9d51-2f6a1c0e8b01", name: "crawler" }] },
+  },
+  budget_limit_reached: {
+    status: 409,
+    title: "Budget limit reached",
+    detail:
+      "A wallet can have at most 1,000 shared budgets. No budget was created. Archive a budget you no longer use.",
+    cause: "The wallet has 1,000 shared budgets. Archived budgets do not count.",
+    fix: "Archive budgets you no longer use. `GET /v1/budgets` lists them.",
   },
   key_limit_reached: {
     status: 409,

@@ -10,7 +10,13 @@ export function formatBudgetHeaders(
   { run, charge, now }: { run: string | undefined; charge: Micros; now: number },
 ): Record<string, string> {
   const ofRun = budgets.find(({ limit }) => limit === "run");
-  const ofEndUser = budgets.find(({ limit }) => limit === "end_user");
+  // With several, the one that is spent first.
+  const ofEndUser = budgets
+    .filter(({ limit }) => limit === "end_user")
+    .reduce<BudgetState | undefined>(
+      (least, each) => (least && leftOf(least) <= leftOf(each) ? least : each),
+      undefined,
+    );
   const ofKey = budgets.filter(({ limit }) => limit !== "run" && limit !== "end_user");
   return {
     ...(run !== undefined && ofRun && { "search-run": `${run}; ${formatAmounts(ofRun, charge)}` }),
@@ -20,7 +26,12 @@ export function formatBudgetHeaders(
 }
 
 function formatKeyBudget(budget: BudgetState, charge: Micros, now: number): string {
-  return `${budget.limit}; ${formatAmounts(budget, charge)}${formatReset(budget, now)}`;
+  const shared = budget.budgetId === undefined ? "" : `; budget=${budget.budgetId}`;
+  return `${budget.limit}; ${formatAmounts(budget, charge)}${formatReset(budget, now)}${shared}`;
+}
+
+function leftOf({ max, spent }: BudgetState): Micros {
+  return max - spent;
 }
 
 function formatReset({ resetsAt }: BudgetState, now: number): string {

@@ -1,4 +1,3 @@
-import { invalidHeader } from "../http/input/faults.ts";
 import { formatUsd, type Micros, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
 import type { HoldOutcome } from "../wallet/wallet.ts";
@@ -34,16 +33,18 @@ export function holdOutcomeToProblem(
     case "run_budget_spent":
     case "end_user_budget_spent":
       return new Problem(held.outcome, {
+        ...(held.budget?.name && { detail: describeShared(held.outcome, { ...held, name: held.budget.name }) }),
         members: {
           limit: formatUsd(held.limit),
           spent: formatUsd(held.spent),
           currency: "usd",
           resets_at: held.resetsAt?.toISOString() ?? null,
+          ...(held.budget && { budget: held.budget }),
         },
         values: { run },
       });
     case "end_user_required":
-      return invalidHeader("Search-For", "is required, because this key limits what each end user can spend");
+      return new Problem("end_user_required");
     case "api_key_invalid":
       return new Problem("api_key_invalid", { values: { fault: "This server no longer has this API key" } });
     case "api_key_revoked":
@@ -61,6 +62,17 @@ export function holdOutcomeToProblem(
     case "replayed":
       return new Problem("internal_error", { cause: new Error(`unexpected outcome ${held.outcome}`) });
   }
+}
+
+function describeShared(
+  code: "key_budget_spent" | "end_user_budget_spent" | "run_budget_spent",
+  { name, limit, spent }: { name: string; limit: Micros; spent: Micros },
+): string {
+  const subject =
+    code === "end_user_budget_spent"
+      ? `The end user in \`Search-For\` has spent ${formatUsd(spent)} USD of the ${formatUsd(limit)} USD that the shared budget "${name}" allows each end user.`
+      : `${formatUsd(spent)} USD of the ${formatUsd(limit)} USD of the shared budget "${name}" are spent.`;
+  return `${subject} You were not charged. Wait until \`resets_at\` if it is set, or raise the budget.`;
 }
 
 function amounts(balance: Micros): Record<string, unknown> {

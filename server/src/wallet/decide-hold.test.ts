@@ -80,7 +80,8 @@ test("test searches need no balance, and money that a wallet owes is not availab
 test("a window is full when the price no longer fits, and its amounts are reported", async () => {
   const resets_at = "2026-02-01T00:00:00.000Z";
   const window = { kind: "month", max_micros: 3 * price, taken_micros: 2 * price, resets_at };
-  const budget = { limit: "month", max: "30000", spent: "20000", resetsAt: "2026-02-01T00:00:00+00:00" };
+  const end = "2026-02-01T00:00:00+00:00";
+  const budget = { limit: "month", budgetId: null, max: "30000", spent: "20000", resetsAt: end };
   const last = await decide({ windows: [window] });
   assert.deepEqual([last.outcome, last.limit_micros, last.budgets], [null, null, [budget]]);
   const next = await decide({ windows: [{ ...window, taken_micros: 2 * price + 1 }] });
@@ -88,6 +89,27 @@ test("a window is full when the price no longer fits, and its amounts are report
     [next.outcome, next.limit_micros, next.spent_micros, next.resets_at.toISOString()],
     ["key_budget_spent", 30_000n, 20_001n, resets_at],
   );
+});
+
+test("the first full window is the budget that refuses, and only a shared one is named", async () => {
+  const budget_id = "00000000-0000-7000-8000-000000000009";
+  const own = { kind: "day", period: "day", budget_id: otherWalletId };
+  const shared = { kind: "week", period: "week", budget_id, name: "research" };
+  const ofEndUser = { ...shared, kind: "end_user", subject: "ada", name: "chat" };
+  const spent = async (...windows: Record<string, unknown>[]) => {
+    const { outcome, spent_budget: budget } = await decide({ windows });
+    return [outcome, budget && `${budget.id} ${budget.name} ${budget.period}`];
+  };
+  assert.deepEqual(await spent({ ...own, ...full }, { ...shared, ...full }), ["key_budget_spent", "null null day"]);
+  assert.deepEqual(await spent(own, { ...shared, ...full }, { ...ofEndUser, ...full }), [
+    "key_budget_spent",
+    `${budget_id} research week`,
+  ]);
+  assert.deepEqual(await spent(own, shared, { ...ofEndUser, ...full }, run), [
+    "end_user_budget_spent",
+    `${budget_id} chat week`,
+  ]);
+  assert.deepEqual(await spent(own, shared, run), ["run_budget_spent", null]);
 });
 
 test("a run without a window has the maximum that the search sets", async () => {
@@ -100,6 +122,6 @@ test("a hold that is sent again reports its budgets without itself", async () =>
   const again = await decide({ facts: { holder: walletId, is_held: true }, windows: [{ kind: "total", ...full }] });
   assert.deepEqual(
     [again.outcome, again.budgets],
-    ["held", [{ limit: "total", max: "10000", spent: "0", resetsAt: null }]],
+    ["held", [{ limit: "total", budgetId: null, max: "10000", spent: "0", resetsAt: null }]],
   );
 });

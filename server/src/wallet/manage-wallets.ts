@@ -87,7 +87,7 @@ export interface KeyBudget {
   monthResetsAt: Date;
 }
 
-/** The limits with the given ids, and what is spent of them. A window that has ended reads as 0. */
+/** The keys' own limits with the given ids, and what is spent of them. A window that has ended reads as 0. */
 export async function readKeyBudgets(db: Queryable, walletId: string, ids: readonly string[]): Promise<KeyBudget[]> {
   const spent = (kind: string): string => `coalesce(max(spent) filter (where kind = '${kind}'), 0)`;
   const limit = (kind: string): string => `max(amount) filter (where kind = '${kind}')`;
@@ -105,7 +105,7 @@ export async function readKeyBudgets(db: Queryable, walletId: string, ids: reado
        join pb.budgets b on b.id = l.budget_id
        left join pb.budget_windows w on w.wallet_id = b.wallet_id and w.mode = b.mode and w.budget_id = b.id
          and w.subject = '' and (w.resets_at is null or w.resets_at > clock_timestamp())
-       where l.wallet_id = $1 and l.limits_id = any ($2)
+       where l.wallet_id = $1 and l.limits_id = any ($2) and b.name is null
      ) limits group by id`,
     [walletId, ids],
   );

@@ -35,13 +35,24 @@ export type HoldOutcome = HoldDecision & {
 
 /** A limit at the time of the hold. */
 export interface BudgetState {
-  limit: "run" | "total" | "day" | "month" | "end_user";
+  limit: "run" | "total" | "day" | "week" | "month" | "end_user";
+  /** Of a shared budget. Undefined for a run and for the key's own limits. */
+  budgetId?: string | undefined;
   max: Micros;
   /** Includes searches in flight, without this one. */
   spent: Micros;
-  /** When the run ends, or the day or month of the key or the end user. */
+  /** When the run ends, or the day, week or month of the key or the end user. */
   resetsAt: Date | null;
 }
+
+/** The budget that refuses a search. Its id and name are null for the key's own limits. */
+export interface SpentBudget {
+  id: string | null;
+  name: string | null;
+  period: BudgetPeriod;
+}
+
+export type BudgetPeriod = "total" | "day" | "week" | "month";
 
 export type HoldDecision =
   | { outcome: "held" | "balance_reserved"; balance: Micros }
@@ -52,6 +63,8 @@ export type HoldDecision =
       limit: Micros;
       spent: Micros;
       resetsAt: Date | null;
+      /** Null for a run. */
+      budget: SpentBudget | null;
     }
   | {
       outcome:
@@ -325,7 +338,10 @@ interface HoldRow extends Row {
   spent_micros: Micros | null;
   resets_at: Date | null;
   answer: Buffer | null;
-  budgets: { limit: BudgetState["limit"]; max: string; spent: string; resetsAt: string | null }[] | null;
+  budgets:
+    | { limit: BudgetState["limit"]; budgetId: string | null; max: string; spent: string; resetsAt: string | null }[]
+    | null;
+  spent_budget: SpentBudget | null;
 }
 
 interface SettlementRow extends Row {
@@ -354,12 +370,19 @@ function toHoldOutcome(row: HoldRow): HoldOutcome | typeof busy {
     spent: row.spent_micros,
     resetsAt: row.resets_at,
     answer: row.answer,
+    budget: row.spent_budget,
     ...(row.budgets && { budgets: row.budgets.map(toBudget) }),
   } as HoldOutcome;
 }
 
-function toBudget({ limit, max, spent, resetsAt }: NonNullable<HoldRow["budgets"]>[number]): BudgetState {
-  return { limit, max: BigInt(max), spent: BigInt(spent), resetsAt: resetsAt === null ? null : new Date(resetsAt) };
+function toBudget({ limit, budgetId, ...row }: NonNullable<HoldRow["budgets"]>[number]): BudgetState {
+  return {
+    limit,
+    ...(budgetId !== null && { budgetId }),
+    max: BigInt(row.max),
+    spent: BigInt(row.spent),
+    resetsAt: row.resetsAt === null ? null : new Date(row.resetsAt),
+  };
 }
 
 function toSettlement(row: SettlementRow): Settlement | typeof busy {

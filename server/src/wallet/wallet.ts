@@ -98,7 +98,22 @@ export {
   recordUnreadable,
   reversePayment,
 } from "./reversals.ts";
+export {
+  archiveBudget,
+  type BudgetChanges,
+  type BudgetOfKey,
+  type BudgetOutcome,
+  changeBudget,
+  createBudget,
+  type NewBudget,
+  nameOfBudget,
+  readBudgetKeys,
+  readBudgetsOfKeys,
+  readSharedBudgets,
+  type SharedBudget,
+} from "./shared-budgets.ts";
 export type {
+  BudgetPeriod,
   BudgetState,
   CaptureRequest,
   Hold,

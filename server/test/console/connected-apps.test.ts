@@ -62,7 +62,7 @@ describe("connected apps", { skip: noBrowser }, async () => {
       await withoutFonts(page);
       await signIn(page);
       await page.getByText("Off. Your apps cannot spend").waitFor();
-      await page.getByLabel("Daily budget of a new app").fill("0.02");
+      await page.getByLabel("Daily budget of your apps").fill("0.02");
       await page.getByRole("button", { name: "Turn on for this wallet" }).click();
       await page.getByText("On. Each new app of yours can spend $0.02 per day").waitFor();
 

@@ -5,7 +5,6 @@ import { reversePayment } from "../../src/wallet/reversals.ts";
 import {
   captureBatch,
   expireHolds,
-  type HoldOutcome,
   type HoldRequest,
   holdBatch,
   refundBatch,
@@ -13,69 +12,37 @@ import {
   topUpBatch,
 } from "../../src/wallet/statements.ts";
 import { readLedger } from "../support/assertions/read-ledger.ts";
-import { seedKey, toLimits } from "../support/data/seed-wallet.ts";
+import { seedKey, seedSharedBudget, toLimits } from "../support/data/seed-wallet.ts";
 import { shiftCalendar } from "../support/data/shift-calendar.ts";
 import { uuidOf } from "../support/data/uuid-of.ts";
 import type { TestDatabase } from "../support/services/database.ts";
+import { comparable, withResetTimes } from "./compare-outcomes.ts";
 import { describeModel } from "./describe-model.ts";
 import {
   type BudgetKind,
   budgetKinds,
   LedgerModel,
-  type ModelBudgetState,
-  type ModelHoldOutcome,
+  type ModelBudget,
   type Resets,
+  sharedName,
 } from "./ledger-model.ts";
+import {
+  type Action,
+  type FixturePlan,
+  type HoldPlan,
+  keyKinds,
+  type Limits,
+  type SettlePlan,
+  type SharedAmounts,
+} from "./plans.ts";
 
 // Wallets and keys that exist both in PostgreSQL and in the model. Each action is applied to both, and their results and
-// states must be equal. Plans use small numbers as names, so that they often collide and shrink well.
-
-export const keyKinds = ["plain", "budgeted", "rotated", "test", "budgeted test", "expired", "mgmt"] as const;
-
-export interface FixturePlan {
-  wallets: { credit: Micros; limits: Limits }[];
-}
-
-/** That of an end user is per day. */
-export type Limits = Record<BudgetKind, Micros | undefined>;
-
-export interface HoldPlan {
-  /** Numbered per wallet, so that most ids are new or repeated, and few belong to another wallet. */
-  search: number;
-  isForeignId: boolean;
-  wallet: number;
-  key: (typeof keyKinds)[number];
-  /** Uses the key of another wallet. */
-  isForeignKey: boolean;
-  idempotency: { key: number; body: number } | undefined;
-  run: { name: number; max: Micros } | undefined;
-  endUser: number | undefined;
-}
-
-export interface SettlePlan {
-  /** Index of a search that was held before. */
-  search: number;
-  isUnknown: boolean;
-  isForeignWallet: boolean;
-}
-
-export type Action =
-  | { do: "hold"; items: HoldPlan[] }
-  | { do: "capture" | "release" | "refund"; items: SettlePlan[] }
-  | { do: "top up"; kind: "top_up" | "credit"; items: { payment: number; wallet: number; amount: Micros }[] }
-  | { do: "reverse"; payment: number; state: "taken" | "returned" }
-  | { do: "expire" }
-  | { do: "next day" | "next month" }
-  | { do: "make overdue"; searches: number[] }
-  | { do: "age claims"; wallet: number; age: "stale" | "expired" }
-  | { do: "end run"; wallet: number; mode: "live" | "test"; name: number }
-  | { do: "revoke"; wallet: number; key: (typeof keyKinds)[number] }
-  | { do: "suspend"; wallet: number; isSuspended: boolean }
-  | { do: "set limits"; wallet: number; mode: "live" | "test"; limits: Limits };
+// states must be equal.
 
 interface FixtureWallet {
   id: string;
   keys: Record<(typeof keyKinds)[number], string>;
+  shared: ModelBudget[];
 }
 
 export class LedgerFixture {
@@ -96,9 +63,9 @@ export class LedgerFixture {
   async seed(plan: FixturePlan): Promise<void> {
     // Sorted, because the database processes wallets in the order of their ids, and a plan must be reproducible.
     const ids = plan.wallets.map(() => randomUUIDv7()).sort();
-    for (const [index, { credit, limits }] of plan.wallets.entries()) {
+    for (const [index, { credit, limits, shared }] of plan.wallets.entries()) {
       const id = ids[index] as string;
-      await this.#seedWallet(id, limits);
+      await this.#seedWallet(id, limits, shared);
       if (credit > 0n) await this.#topUp("top_up", [{ payment: 1_000 + index, wallet: index, amount: credit }]);
     }
   }
@@ -134,13 +101,14 @@ export class LedgerFixture {
     for (const wallet of this.#model.wallets.values()) assert.equal(wallet.held, 0n);
   }
 
-  async #seedWallet(id: string, limits: Limits): Promise<void> {
+  async #seedWallet(id: string, limits: Limits, amounts: SharedAmounts): Promise<void> {
     const { owner } = this.#database;
     await owner.query("insert into pb.wallets (id, name) values ($1, 'A wallet')", [id]);
     const kinds: Record<(typeof keyKinds)[number], { mode: "live" | "test" | "mgmt"; isExpired?: boolean }> = {
       plain: { mode: "live" },
       budgeted: { mode: "live" },
       rotated: { mode: "live" },
+      sharing: { mode: "live" },
       test: { mode: "test" },
       "budgeted test": { mode: "test" },
       expired: { mode: "live", isExpired: true },
@@ -154,8 +122,19 @@ export class LedgerFixture {
     };
     await Promise.all(keyKinds.map(seedKind));
     this.#model.wallets.set(id, { id, credited: 0n, debited: 0n, held: 0n, owed: 0n, isSuspended: false });
-    const wallet = { id, keys };
+    const shared: ModelBudget[] = [];
+    for (const kind of ["week", "end_user"] as const) {
+      const budget = { amount: amounts[kind], period: kind === "week" ? "week" : "day", isPerEndUser: kind !== "week" };
+      shared.push({
+        id: await seedSharedBudget(owner, id, { ...budget, name: sharedName }),
+        kind,
+        amount: amounts[kind],
+        isShared: true,
+      });
+    }
+    const wallet = { id, keys, shared };
     this.#wallets.push(wallet);
+    await this.#setLimits(wallet, "sharing", {});
     for (const mode of ["live", "test"] as const) await this.#setLimits(wallet, mode, limits);
   }
 
@@ -256,8 +235,10 @@ export class LedgerFixture {
     const model = this.#model;
     switch (action.do) {
       case "next day":
+      case "next week":
       case "next month":
         model.day += 1;
+        if (action.do === "next week") model.week += 1;
         if (action.do === "next month") model.month += 1;
         return shiftCalendar(
           owner,
@@ -284,7 +265,20 @@ export class LedgerFixture {
       }
       case "set limits":
         return this.#setLimits(this.#wallet(action.wallet), action.mode, action.limits);
+      case "set budget":
+        return this.#setBudget(this.#wallet(action.wallet), action.kind, action.amount);
     }
+  }
+
+  async #setBudget({ shared }: FixtureWallet, kind: keyof SharedAmounts, amount: Micros): Promise<void> {
+    const budget = shared.find((each) => each.kind === kind);
+    assert(budget);
+    budget.amount = amount;
+    await this.#database.owner.query("select pb.set_budget_amount(b, $2) from pb.budgets b where b.id = $1", [
+      budget.id,
+      amount,
+    ]);
+    for (const window of this.#model.windows.values()) if (window.budgetId === budget.id) window.max = amount;
   }
 
   async #makeOverdue(searchIds: string[]): Promise<void> {
@@ -318,9 +312,17 @@ export class LedgerFixture {
   }
 
   /** Through any of the keys that share the limits. A budget that stays keeps its id, and what was spent of it. */
-  async #setLimits({ id: walletId, keys }: FixtureWallet, mode: "live" | "test", limits: Limits): Promise<void> {
+  async #setLimits(
+    { id: walletId, keys, shared }: FixtureWallet,
+    kind: "live" | "test" | "sharing",
+    limits: Partial<Limits>,
+  ): Promise<void> {
     const { owner } = this.#database;
-    const keyIds = mode === "live" ? [keys.budgeted, keys.rotated] : [keys["budgeted test"]];
+    const mode = kind === "test" ? "test" : "live";
+    const keyIds = { live: [keys.budgeted, keys.rotated], test: [keys["budgeted test"]], sharing: [keys.sharing] }[
+      kind
+    ];
+    const own = kind === "test" ? [] : shared;
     const before = this.#model.keys.get(keyIds[0] as string)?.limits;
     const { end_user: amount, ...others } = limits;
     const endUser = amount === undefined ? undefined : { amount, period: "day" as const };
@@ -328,25 +330,32 @@ export class LedgerFixture {
       walletId,
       before?.id ?? null,
       mode,
-      toLimits({ ...others, endUser }),
+      toLimits({ ...others, endUser, shared: own.map(({ id }) => id) }),
     ]);
     const limitsId = saved.rows[0]?.id ?? null;
     await owner.query("update pb.keys set limits_id = $1 where id = any ($2)", [limitsId, keyIds]);
     const { rows } = await owner.query<{ id: string; kind: BudgetKind }>(
       `select b.id, case when b.per_end_user then 'end_user' else coalesce(b.period, 'total') end as kind
-       from pb.key_limit_budgets l join pb.budgets b on b.id = l.budget_id where l.limits_id = $1 order by l.position`,
+       from pb.key_limit_budgets l join pb.budgets b on b.id = l.budget_id
+       where l.limits_id = $1 and b.name is null order by l.position`,
       [limitsId],
     );
-    const kept = before?.budgets.filter(({ kind }) => limits[kind] !== undefined) ?? [];
-    for (const { kind, id } of kept) assert.equal(rows.find((row) => row.kind === kind)?.id, id);
-    const budgets = budgetKinds.flatMap((kind) => {
-      const given = limits[kind];
-      return given === undefined ? [] : [{ id: rows.find((row) => row.kind === kind)?.id ?? "", kind, amount: given }];
+    for (const each of before?.budgets ?? [])
+      if (!each.isShared && each.kind !== "week" && limits[each.kind] !== undefined)
+        assert.equal(rows.find((row) => row.kind === each.kind)?.id, each.id);
+    const limited = budgetKinds.flatMap((each): ModelBudget[] => {
+      const given = limits[each];
+      const { id = "" } = rows.find((row) => row.kind === each) ?? {};
+      return given === undefined ? [] : [{ id, kind: each, amount: given, isShared: false }];
     });
     assert.deepEqual(
-      budgets.map(({ id }) => id),
+      limited.map(({ id }) => id),
       rows.map(({ id }) => id),
     );
+    const [ofEndUser, ofKey] = [true, false].map((is) =>
+      [...limited, ...own].filter((each) => (each.kind === "end_user") === is),
+    );
+    const budgets = [...(ofKey ?? []), ...(ofEndUser ?? [])];
     for (const id of keyIds)
       Object.assign(this.#model.keys.get(id) ?? {}, {
         limits: limitsId === null ? undefined : { id: limitsId, budgets },
@@ -357,8 +366,9 @@ export class LedgerFixture {
 
   /** The times of "day", "month" and "run" for each item. */
   async #readResets(items: HoldRequest[]): Promise<Record<Resets, Date | null>[]> {
-    const { rows } = await this.#database.owner.query<{ day: Date; month: Date; run: Date | null }>(
+    const { rows } = await this.#database.owner.query<{ day: Date; week: Date; month: Date; run: Date | null }>(
       `select (pb.utc_day(clock_timestamp()) + 1)::timestamp at time zone 'utc' as day,
+         (date_trunc('week', clock_timestamp() at time zone 'utc') + interval '1 week') at time zone 'utc' as week,
          (pb.utc_month(clock_timestamp()) + interval '1 month') at time zone 'utc' as month,
          r.resets_at as run
        from unnest($1::uuid[], $2::text[], $3::text[]) with ordinality as i (wallet_id, name, mode, item)
@@ -382,39 +392,6 @@ export class LedgerFixture {
   #wallet(index: number): FixtureWallet {
     return this.#wallets[index % this.#wallets.length] as FixtureWallet;
   }
-}
-
-/** Only the columns that belong to the outcome; the others are undefined. */
-function comparable(outcome: HoldOutcome | undefined): Record<string, unknown> {
-  switch (outcome?.outcome) {
-    case "insufficient_balance":
-      return { outcome: outcome.outcome, balance: outcome.balance, owed: outcome.owed };
-    case "held":
-    case "balance_reserved":
-      return { outcome: outcome.outcome, balance: outcome.balance };
-    case "replayed":
-      return { outcome: outcome.outcome, balance: outcome.balance, answer: outcome.answer.toString("hex") };
-    case "key_budget_spent":
-    case "run_budget_spent":
-    case "end_user_budget_spent":
-      return { outcome: outcome.outcome, limit: outcome.limit, spent: outcome.spent, resetsAt: outcome.resetsAt };
-    default:
-      return { outcome: outcome?.outcome };
-  }
-}
-
-function withResetTimes(outcome: ModelHoldOutcome, calendar?: Record<Resets, Date | null>): object {
-  return {
-    ...withResetTime(outcome, calendar),
-    budgets: outcome.budgets?.map((each) => withResetTime(each, calendar)),
-  };
-}
-
-function withResetTime(
-  { resets, ...rest }: ModelHoldOutcome | ModelBudgetState,
-  calendar?: Record<Resets, Date | null>,
-): object {
-  return resets === undefined ? rest : { ...rest, resetsAt: calendar?.[resets] };
 }
 
 function sha256(text: string): Buffer {

@@ -6,7 +6,8 @@ import { expireHolds } from "../../src/wallet/statements.ts";
 import { fc } from "../support/data/fast-check.ts";
 import { seed } from "../support/data/seed.ts";
 import { createTestDatabase, type TestDatabase } from "../support/services/database.ts";
-import { type Action, type FixturePlan, keyKinds, LedgerFixture } from "./ledger-fixture.ts";
+import { LedgerFixture } from "./ledger-fixture.ts";
+import { type Action, type FixturePlan, keyKinds } from "./plans.ts";
 
 // Applies random histories to PostgreSQL and to the model. `npm run check` repeats the same histories, `npm run check:all` draws
 // new ones. To run more, or to repeat a failure:
@@ -102,6 +103,7 @@ const limits = fc.record({
 
 const key = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom("plain" as const, "budgeted" as const, "rotated" as const) },
+  { weight: 3, arbitrary: fc.constant("sharing" as const) },
   { weight: 3, arbitrary: fc.constant("test" as const) },
   { weight: 3, arbitrary: fc.constant("budgeted test" as const) },
   { weight: 1, arbitrary: fc.constantFrom(...keyKinds) },
@@ -171,7 +173,9 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constantFrom("expire" as const, "next day" as const, "next month" as const) }),
+    arbitrary: fc.record({
+      do: fc.constantFrom("expire" as const, "next day" as const, "next week" as const, "next month" as const),
+    }),
   },
   {
     weight: 4,
@@ -195,8 +199,23 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("suspend" as const), wallet, isSuspended: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("set limits" as const), wallet, mode, limits }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("set budget" as const),
+      wallet,
+      kind: fc.constantFrom("week" as const, "end_user" as const),
+      amount: prices(8),
+    }),
+  },
 );
 
 const fixturePlan: fc.Arbitrary<FixturePlan> = fc.record({
-  wallets: fc.array(fc.record({ credit: prices(12), limits }), { minLength: 3, maxLength: 3 }),
+  wallets: fc.array(
+    fc.record({ credit: prices(12), limits, shared: fc.record({ week: prices(8), end_user: prices(4) }) }),
+    {
+      minLength: 3,
+      maxLength: 3,
+    },
+  ),
 });

@@ -7,6 +7,7 @@ import type {
   HoldRequest,
   RefundOutcome,
   Settlement,
+  SpentBudget,
   TopUp,
   TopUpOutcome,
 } from "../../src/wallet/statements.ts";
@@ -27,14 +28,25 @@ export interface ModelKey {
   isExpired: boolean;
 }
 
-/** In the order of refusals. That of an end user is per day. */
+/** A key's own limits, in the order of refusals. That of an end user is per day. */
 export const budgetKinds = ["total", "day", "month", "end_user"] as const;
-export type BudgetKind = (typeof budgetKinds)[number];
+/** Shared budgets are per week or, for an end user, per day. */
+export type BudgetKind = (typeof budgetKinds)[number] | "week";
+
+export interface ModelBudget {
+  id: string;
+  kind: BudgetKind;
+  amount: Micros;
+  isShared: boolean;
+}
 
 export interface ModelLimits {
   id: string;
-  budgets: { id: string; kind: BudgetKind; amount: Micros }[];
+  /** In the order of refusals. */
+  budgets: ModelBudget[];
 }
+
+export const sharedName = "A shared budget";
 
 interface ModelWallet {
   id: string;
@@ -53,11 +65,13 @@ interface ModelWindow {
   mode: Mode;
   budgetId: string | undefined;
   kind: BudgetKind | "run";
+  isShared: boolean;
   /** Undefined for an end user that the search does not name. */
   subject: string | undefined;
   max: Micros;
   spent: Micros;
   day: number;
+  week: number;
   month: number;
   /** Of a run. */
   isOver: boolean;
@@ -86,7 +100,7 @@ interface ModelClaim {
 }
 
 /** When a spent budget resets. "run" is the end of the run, which only the database has. */
-export type Resets = "never" | "day" | "month" | "run";
+export type Resets = "never" | "day" | "week" | "month" | "run";
 
 export interface ModelBudgetState extends Omit<BudgetState, "resetsAt"> {
   resets: Resets;
@@ -101,6 +115,7 @@ export interface ModelHoldOutcome {
   limit?: Micros;
   spent?: Micros;
   resets?: Resets;
+  budget?: SpentBudget | null;
 }
 
 interface Payment extends Pick<ModelSearch, "price" | "windows"> {
@@ -111,6 +126,7 @@ interface Payment extends Pick<ModelSearch, "price" | "windows"> {
 const refusals = {
   total: "key_budget_spent",
   day: "key_budget_spent",
+  week: "key_budget_spent",
   month: "key_budget_spent",
   end_user: "end_user_budget_spent",
   run: "run_budget_spent",
@@ -120,6 +136,7 @@ type Rejection = Exclude<HoldOutcome["outcome"], "held">;
 
 export class LedgerModel {
   day = 0;
+  week = 0;
   month = 0;
   /** Situations that occurred. */
   readonly seen = new Set<string>();
@@ -250,7 +267,14 @@ export class LedgerModel {
     const windows = this.#windowsOf(item);
     const full = windows.find((window) => window.subject === undefined || window.spent + priceMicros > window.max);
     if (full && full.subject === undefined) return { outcome: "end_user_required" };
-    if (full) return { outcome: refusals[full.kind], limit: full.max, spent: full.spent, resets: this.#end(full) };
+    if (full)
+      return {
+        outcome: refusals[full.kind],
+        limit: full.max,
+        spent: full.spent,
+        resets: this.#end(full),
+        budget: describeSpent(full),
+      };
     this.#writeHold(item, { key, wallet, price, windows });
     return { outcome: "held", balance };
   }
@@ -290,6 +314,7 @@ export class LedgerModel {
       .filter(({ subject }) => subject !== undefined)
       .map((window) => ({
         limit: window.kind,
+        ...(window.isShared && { budgetId: window.budgetId }),
         max: window.max,
         spent: window.spent > counted ? window.spent - counted : 0n,
         resets: this.#end(window),
@@ -299,21 +324,24 @@ export class LedgerModel {
   /** In the order of refusals. One that is missing or has ended is new. */
   #windowsOf({ walletId, keyId, endUser, run }: HoldRequest): ModelWindow[] {
     const { mode, limits } = this.#key(keyId);
-    const { day, month } = this;
-    const open = (window: Pick<ModelWindow, "kind" | "budgetId" | "subject" | "max">): ModelWindow => {
+    const { day, week, month } = this;
+    const open = (window: Pick<ModelWindow, "kind" | "isShared" | "budgetId" | "subject" | "max">): ModelWindow => {
       const place = `${walletId} ${mode} ${window.budgetId} ${window.subject}`;
       const known = this.windows.get(place);
       if (known && !this.hasEnded(known)) return known;
-      return { ...window, place, walletId, mode, spent: 0n, day, month, isOver: false };
+      return { ...window, place, walletId, mode, spent: 0n, day, week, month, isOver: false };
     };
-    const ofKey = (limits?.budgets ?? []).map(({ id: budgetId, kind, amount }) =>
-      open({ kind, budgetId, subject: kind === "end_user" ? endUser : "", max: amount }),
+    const ofKey = (limits?.budgets ?? []).map(({ id: budgetId, kind, amount, isShared }) =>
+      open({ kind, isShared, budgetId, subject: kind === "end_user" ? endUser : "", max: amount }),
     );
-    return run ? [...ofKey, open({ kind: "run", budgetId: undefined, subject: run.name, max: run.maxMicros })] : ofKey;
+    if (!run) return ofKey;
+    const { name: subject, maxMicros: max } = run;
+    return [...ofKey, open({ kind: "run", isShared: false, budgetId: undefined, subject, max })];
   }
 
-  hasEnded({ kind, day, month, isOver }: ModelWindow): boolean {
+  hasEnded({ kind, day, week, month, isOver }: ModelWindow): boolean {
     if (kind === "day" || kind === "end_user") return day !== this.day;
+    if (kind === "week") return week !== this.week;
     return kind === "month" ? month !== this.month : isOver;
   }
 
@@ -325,7 +353,7 @@ export class LedgerModel {
   #end(window: ModelWindow): Resets {
     if (window.kind === "run") return this.isCurrent(window) ? "run" : "never";
     if (window.kind === "total") return "never";
-    return window.kind === "month" ? "month" : "day";
+    return window.kind === "end_user" ? "day" : window.kind;
   }
 
   #writeHold(item: HoldRequest, { key, wallet, price, windows }: Payment): void {
@@ -409,4 +437,10 @@ export class LedgerModel {
     if (!key) throw new Error(`no key ${id}`);
     return key;
   }
+}
+
+function describeSpent({ kind, isShared, budgetId }: ModelWindow): SpentBudget | null {
+  if (kind === "run") return null;
+  const period = kind === "end_user" ? "day" : kind;
+  return { id: isShared ? (budgetId ?? null) : null, name: isShared ? sharedName : null, period };
 }

@@ -40,6 +40,7 @@ const requests: Record<string, TenantRequest> = {
   getProblemPage: { path: { code: "insufficient_balance" } },
   createTopUp: { headers: { "Idempotency-Key": "top-up-2026-11-16" }, body: { amount: "20.00" } },
   createWebhook: { body: { url: "https://hooks.example/pennyblack", events: ["wallet.low_balance"] } },
+  createBudget: { body: { mode: "live", name: "research team", amount: "25.00", period: "week" } },
   createKey: { body: { mode: "live", name: "research agent", budget: { day: "1.00" } } },
   rotateKey: { body: { grace_seconds: 3600 } },
   updateWebhook: { body: { description: "Alerts for the finance team" } },

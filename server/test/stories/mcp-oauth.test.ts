@@ -167,6 +167,34 @@ test("the official client signs in, searches within the daily budget, and is rej
   await assertBooksBalance();
 });
 
+test("the apps of a person share one daily budget", async () => {
+  const ada = await openPerson("ada");
+  const bob = await openPerson("bob");
+  for (const person of [ada, bob]) await turnOn(person, "0.02");
+  const appOf = ({ email }: Person, name: string) => forge({ sub: email, client_id: name });
+  const [first, second, ofBob] = await Promise.all([appOf(ada, "first"), appOf(ada, "second"), appOf(bob, "first")]);
+  for (const token of [first, second]) assert.ok(!(await search(token)).body.result.isError);
+  assert.match((await search(first)).body.result.content[0].text, /key_budget_spent/);
+  assert.ok(!(await search(ofBob)).body.result.isError, "another person has another budget");
+  await turnOn(ada, "0.03");
+  assert.ok(!(await search(second)).body.result.isError, "a raised budget applies to apps that are connected");
+  assert.match((await search(first)).body.result.content[0].text, /key_budget_spent/);
+
+  const { body: list } = await send(ada, "GET", "apps");
+  await send(ada, "PATCH", `keys/${list.apps[0].key_id}`, { budget: { day: "0.05" } });
+  assert.equal((await send(ada, "GET", "apps")).body.settings.budget.day, "0.05");
+  await send(ada, "DELETE", "apps");
+  await turnOn(ada, "0.04");
+  const third = await appOf(ada, "third");
+  assert.ok(!(await search(third)).body.result.isError);
+  assert.match(
+    (await search(third)).body.result.content[0].text,
+    /key_budget_spent/,
+    "also after apps were turned off",
+  );
+  assert.equal(await readBalance(ada), 960_000n);
+});
+
 test("the metadata names the resource and the provider, and requests without credentials are sent there", async () => {
   for (const path of ["", "/mcp"]) {
     const { status, body } = await server.request(`/.well-known/oauth-protected-resource${path}`);

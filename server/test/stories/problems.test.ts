@@ -16,7 +16,7 @@ import {
   signInTo,
   someone,
 } from "../support/console-fixture.ts";
-import { seedKeyLimits } from "../support/data/seed-wallet.ts";
+import { seedKeyLimits, seedSharedBudget } from "../support/data/seed-wallet.ts";
 import { replaceConstants } from "../support/replace-constants.ts";
 import { startOpenidProvider } from "../support/services/openid-provider.ts";
 import { createTestKey, type Reply, type TestServer } from "../support/services/server.ts";
@@ -40,17 +40,20 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   api_key_invalid: [401, false, [], ["www-authenticate"]],
   api_key_revoked: [401, false, [], ["www-authenticate"]],
   api_key_expired: [401, false, [], ["www-authenticate"]],
+  end_user_required: [400, false, [], []],
   insufficient_balance: [402, false, ["balance", "price", "owed", "top_up"], ["link"]],
   balance_reserved: [402, true, ["balance", "price"], ["retry-after"]],
   insufficient_scope: [403, false, ["required_scope"], ["www-authenticate"]],
   ip_not_allowed: [403, false, [], []],
   account_suspended: [403, false, [], []],
-  key_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at"], []],
+  key_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at", "budget"], []],
   run_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at"], []],
-  end_user_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at"], []],
+  end_user_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at", "budget"], []],
   not_found: [404, false, [], []],
   method_not_allowed: [405, false, [], ["allow"]],
   idempotency_in_progress: [409, true, [], ["retry-after"]],
+  budget_in_use: [409, false, ["keys"], []],
+  budget_limit_reached: [409, false, [], []],
   key_limit_reached: [409, false, [], []],
   key_not_active: [409, false, [], []],
   payload_too_large: [413, false, ["max_bytes"], []],
@@ -139,11 +142,30 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
     const limitsId = await seedKeyLimits(db.owner, walletId, { endUser: { amount: 0n, period: "day" } });
     return searchWithKey({ limitsId }, { "search-for": "ada" });
   },
+  end_user_required: async () => {
+    const endUser = { amount: 10_000n, period: "day" } as const;
+    return searchWithKey({ limitsId: await seedKeyLimits(db.owner, walletId, { endUser }) });
+  },
   not_found: () => server.request("/v1/search/", { method: "POST" }),
   method_not_allowed: () => server.request("/v1/search"),
   idempotency_in_progress: () => {
     const headers = { "idempotency-key": "in-progress" };
     return whileSearching(wallet.live, () => server.search(wallet.live, question, headers), headers);
+  },
+  budget_in_use: async () => {
+    const shared = await seedSharedBudget(db.owner, walletId, { amount: 10_000n });
+    await createTestKey(db, { walletId, limitsId: await seedKeyLimits(db.owner, walletId, { shared: [shared] }) });
+    return manage(wallet.management, "DELETE", `/v1/budgets/${shared}`, undefined);
+  },
+  budget_limit_reached: async () => {
+    const full = await createWallet("0.00");
+    await db.owner.query(
+      `insert into pb.budgets (id, wallet_id, mode, name, amount_micros)
+       select gen_random_uuid(), $1, 'test', 'one of many', 10000 from generate_series(1, 1000)`,
+      [full.walletId],
+    );
+    const tooMany = { mode: "test", name: "one too many", amount: "1.00", period: "day" };
+    return manage(full.management, "POST", "/v1/budgets", tooMany);
   },
   key_limit_reached: async () => {
     const full = await createWallet("0.00");

@@ -53,6 +53,14 @@ export const tenantRequests: Record<string, CreateRequest> = {
     path: { id: await createKey(tenant) },
     body: { grace_seconds: 0 },
   }),
+  "GET /v1/budgets": async (tenant) => {
+    for (let count = 0; count < 2; count += 1) await createBudget(tenant);
+    return {};
+  },
+  "POST /v1/budgets": async ({ mark }) => ({ body: budgetOf(mark) }),
+  "GET /v1/budgets/{id}": async (tenant) => ({ path: { id: await createBudget(tenant) } }),
+  "PATCH /v1/budgets/{id}": async (tenant) => ({ path: { id: await createBudget(tenant) }, body: { amount: "2.00" } }),
+  "DELETE /v1/budgets/{id}": async (tenant) => ({ path: { id: await createBudget(tenant) } }),
   "POST /v1/wallet/top-ups": async ({ mark }) => ({
     headers: { "idempotency-key": `${mark} ${randomUUID()}` },
     body: { amount: "20.00" },
@@ -113,6 +121,13 @@ async function findHook(tenant: Tenant): Promise<string> {
 
 async function createHook({ manage, mark }: Tenant): Promise<string> {
   const { body } = await manage("POST", "/v1/webhooks", { url: `https://hooks.example/${mark}` });
+  return body.id;
+}
+
+const budgetOf = (mark: string) => ({ mode: "live", name: `${mark} budget`, amount: "1.00", period: "week" });
+
+async function createBudget({ manage, mark }: Tenant): Promise<string> {
+  const { body } = await manage("POST", "/v1/budgets", budgetOf(mark));
   return body.id;
 }
 

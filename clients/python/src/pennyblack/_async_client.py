@@ -29,7 +29,9 @@ from .types import (
     Activity,
     AlertSettings,
     AutoTopUp,
+    Budget,
     Category,
+    CreateBudgetRequest,
     CreatedKey,
     CreatedWebhook,
     CreateKeyRequest,
@@ -52,6 +54,7 @@ from .types import (
     SetAutoTopUpRequest,
     SigningKeySet,
     TopUp,
+    UpdateBudgetRequest,
     UpdateKeyRequest,
     UpdateWebhookRequest,
     UsagePeriod,
@@ -117,6 +120,8 @@ class AsyncPennyblack(AsyncResource):
         super().__init__(AsyncTransport(connection, http_client))
         #: Manages the wallet's API keys.
         self.keys = AsyncKeys(self._transport)
+        #: Manages the budgets that keys share.
+        self.budgets = AsyncBudgets(self._transport)
         #: Adds money to the wallet.
         self.top_ups = AsyncTopUps(self._transport)
         #: Charges a saved card when the balance is low.
@@ -279,6 +284,25 @@ class AsyncKeys(AsyncResource):
 
     async def revoke(self, key_id: str, *, timeout: Optional[float] = None) -> Key:
         return await self._send(Key, Call("DELETE", to_path("keys", key_id)), timeout)
+
+
+class AsyncBudgets(AsyncResource):
+    def list(self, *, limit: Optional[int] = None, timeout: Optional[float] = None) -> AsyncPages[Budget]:
+        return self._list("/v1/budgets", "budgets", timeout, {"limit": limit})
+
+    async def get(self, budget_id: str, *, timeout: Optional[float] = None) -> Budget:
+        return await self._get(Budget, to_path("budgets", budget_id), timeout)
+
+    async def create(self, budget: CreateBudgetRequest, *, timeout: Optional[float] = None) -> Budget:
+        """Creates a budget that keys can name in `budgets`. Not retried if no response arrives."""
+        return await self._send(Budget, Call("POST", "/v1/budgets", body=budget, is_idempotent=False), timeout)
+
+    async def update(self, budget_id: str, changes: UpdateBudgetRequest, *, timeout: Optional[float] = None) -> Budget:
+        return await self._send(Budget, Call("PATCH", to_path("budgets", budget_id), body=changes), timeout)
+
+    async def archive(self, budget_id: str, *, timeout: Optional[float] = None) -> Budget:
+        """Archives a budget that no key names."""
+        return await self._send(Budget, Call("DELETE", to_path("budgets", budget_id)), timeout)
 
 
 class AsyncTopUps(AsyncResource):

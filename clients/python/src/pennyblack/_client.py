@@ -31,7 +31,9 @@ from .types import (
     Activity,
     AlertSettings,
     AutoTopUp,
+    Budget,
     Category,
+    CreateBudgetRequest,
     CreatedKey,
     CreatedWebhook,
     CreateKeyRequest,
@@ -54,6 +56,7 @@ from .types import (
     SetAutoTopUpRequest,
     SigningKeySet,
     TopUp,
+    UpdateBudgetRequest,
     UpdateKeyRequest,
     UpdateWebhookRequest,
     UsagePeriod,
@@ -119,6 +122,8 @@ class Pennyblack(Resource):
         super().__init__(Transport(connection, http_client))
         #: Manages the wallet's API keys.
         self.keys = Keys(self._transport)
+        #: Manages the budgets that keys share.
+        self.budgets = Budgets(self._transport)
         #: Adds money to the wallet.
         self.top_ups = TopUps(self._transport)
         #: Charges a saved card when the balance is low.
@@ -281,6 +286,25 @@ class Keys(Resource):
 
     def revoke(self, key_id: str, *, timeout: Optional[float] = None) -> Key:
         return self._send(Key, Call("DELETE", to_path("keys", key_id)), timeout)
+
+
+class Budgets(Resource):
+    def list(self, *, limit: Optional[int] = None, timeout: Optional[float] = None) -> Pages[Budget]:
+        return self._list("/v1/budgets", "budgets", timeout, {"limit": limit})
+
+    def get(self, budget_id: str, *, timeout: Optional[float] = None) -> Budget:
+        return self._get(Budget, to_path("budgets", budget_id), timeout)
+
+    def create(self, budget: CreateBudgetRequest, *, timeout: Optional[float] = None) -> Budget:
+        """Creates a budget that keys can name in `budgets`. Not retried if no response arrives."""
+        return self._send(Budget, Call("POST", "/v1/budgets", body=budget, is_idempotent=False), timeout)
+
+    def update(self, budget_id: str, changes: UpdateBudgetRequest, *, timeout: Optional[float] = None) -> Budget:
+        return self._send(Budget, Call("PATCH", to_path("budgets", budget_id), body=changes), timeout)
+
+    def archive(self, budget_id: str, *, timeout: Optional[float] = None) -> Budget:
+        """Archives a budget that no key names."""
+        return self._send(Budget, Call("DELETE", to_path("budgets", budget_id)), timeout)
 
 
 class TopUps(Resource):

@@ -21,12 +21,14 @@ class RunMeta:
 
 @dataclass(frozen=True)
 class BudgetMeta:
-    #: "total", "day" or "month".
+    #: "total", "day", "week" or "month".
     period: str
     spent: str
     left: str
     #: None for the total, which does not reset.
     reset_seconds: Optional[int]
+    #: The id of a shared budget. None for the key's own limits.
+    budget_id: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -136,10 +138,11 @@ def _parse_run(header: str) -> Optional[RunMeta]:
 
 def _parse_budget(item: str) -> Optional[BudgetMeta]:
     """`day; spent=0.02; left=0.98; resets=41213`"""
-    match = re.match(r" *(total|day|month); *spent=([\d.]+); *left=([\d.]+)(?:; *resets=(\d+))?", item)
+    pattern = r" *(total|day|week|month); *spent=([\d.]+); *left=([\d.]+)(?:; *resets=(\d+))?(?:; *budget=([\w-]+))?"
+    match = re.match(pattern, item)
     if match is None:
         return None
-    return BudgetMeta(match[1], match[2], match[3], int(match[4]) if match[4] else None)
+    return BudgetMeta(match[1], match[2], match[3], int(match[4]) if match[4] else None, match[5])
 
 
 def _parse_end_user_budget(header: str) -> Optional[EndUserBudget]:

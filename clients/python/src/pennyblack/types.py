@@ -10,6 +10,7 @@ ProblemCode = Literal[
     "malformed_json",
     "invalid_request",
     "query_too_long",
+    "end_user_required",
     "conflicting_credentials",
     "authentication_required",
     "api_key_invalid",
@@ -26,6 +27,8 @@ ProblemCode = Literal[
     "not_found",
     "method_not_allowed",
     "idempotency_in_progress",
+    "budget_in_use",
+    "budget_limit_reached",
     "key_limit_reached",
     "key_not_active",
     "payload_too_large",
@@ -82,6 +85,15 @@ class _RequiredTopUpOptions(TypedDict):
 class TopUpOptions(_RequiredTopUpOptions, total=False):
     #: The request that creates a top-up, if payments are configured.
     create: TopUpOptionsCreate
+
+
+class SpentBudget(TypedDict):
+    """The budget that is spent."""
+
+    #: Null for a limit of the key itself.
+    id: Optional[str]
+    name: Optional[str]
+    period: Literal["total", "day", "week", "month"]
 
 
 class _RequiredExceededLimit(TypedDict):
@@ -293,6 +305,18 @@ class KeyEndUserLimit(TypedDict):
     period: Literal["day", "month"]
 
 
+class BudgetOfKey(TypedDict):
+    id: str
+    name: str
+    period: Literal["total", "day", "week", "month"]
+    per: Literal["wallet", "end_user"]
+    limit: str
+    #: By all of its keys. Null for a budget per end user.
+    spent: Optional[str]
+    #: When the current period ends. Null if it does not.
+    resets_at: Optional[str]
+
+
 class CompatRun(TypedDict):
     """Budget of every run that a client names. Without it, searches have no run."""
 
@@ -348,6 +372,8 @@ class Key(TypedDict):
     budget: Optional[KeyBudget]
     #: The most that each end user can spend with this key. Null without a limit.
     end_user_limit: Optional[KeyEndUserLimit]
+    #: The shared budgets that searches of this key also spend from, in the order in which they refuse.
+    budgets: List[BudgetOfKey]
     #: Null without settings.
     compat: Optional[KeyCompat]
     #: Null if results of every domain are returned.
@@ -424,6 +450,9 @@ class CreateKeyRequest(_RequiredCreateKeyRequest, total=False):
     searches_in_flight: int
     budget: Optional[KeyBudgetLimits]
     end_user_limit: Optional[EndUserLimit]
+    #: The ids of shared budgets (`POST /v1/budgets`) of the key's mode that its searches also spend from. An empty list
+    #: removes all.
+    budgets: List[str]
     compat: Optional[KeyCompat]
     sources: Optional[KeySources]
     #: Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write`
@@ -445,6 +474,9 @@ class UpdateKeyRequest(TypedDict, total=False):
     searches_in_flight: int
     budget: Optional[KeyBudgetLimits]
     end_user_limit: Optional[EndUserLimit]
+    #: The ids of shared budgets (`POST /v1/budgets`) of the key's mode that its searches also spend from. An empty list
+    #: removes all.
+    budgets: List[str]
     compat: Optional[KeyCompat]
     sources: Optional[KeySources]
 
@@ -452,6 +484,55 @@ class UpdateKeyRequest(TypedDict, total=False):
 class RotateKeyRequest(TypedDict):
     #: How long the old key keeps working. 0 to expire it immediately.
     grace_seconds: int
+
+
+class Budget(TypedDict):
+    id: str
+    mode: Literal["live", "test"]
+    name: str
+    amount: str
+    period: Literal["total", "day", "week", "month"]
+    per: Literal["wallet", "end_user"]
+    #: Percentages of the amount at which you are warned.
+    alerts: List[int]
+    #: Spent in the current period, including searches in flight. Null for a budget per end user.
+    spent: Optional[str]
+    #: When the current period ends. Null if it does not.
+    resets_at: Optional[str]
+    #: Null if not archived.
+    archived_at: Optional[str]
+    created_at: str
+    created_by: Optional[KeyCreator]
+
+
+class _RequiredCreateBudgetRequest(TypedDict):
+    #: The mode of its keys. A budget of test keys counts play money.
+    mode: Literal["live", "test"]
+    #: A name of your choice. A search that the budget refuses returns it.
+    name: str
+    #: USD as a decimal string, at least 0.01.
+    amount: str
+    #: `total` does not reset. Days, ISO weeks (from Monday) and months are in UTC. It cannot be changed.
+    period: Literal["total", "day", "week", "month"]
+
+
+class CreateBudgetRequest(_RequiredCreateBudgetRequest, total=False):
+    #: Percentages of the amount at which you are warned, at most once each per period. Default: 80 and 95, and none per
+    #: end user.
+    alerts: List[int]
+    #: `wallet`: all searches of its keys share the amount. `end_user`: each end user in `Search-For` has the amount,
+    #: and `period` cannot be `total`. It cannot be changed. Default: `wallet`.
+    per: Literal["wallet", "end_user"]
+
+
+class UpdateBudgetRequest(TypedDict, total=False):
+    #: A name of your choice. A search that the budget refuses returns it.
+    name: str
+    #: USD as a decimal string, at least 0.01.
+    amount: str
+    #: Percentages of the amount at which you are warned, at most once each per period. Default: 80 and 95, and none per
+    #: end user.
+    alerts: List[int]
 
 
 class SearchSteps(TypedDict):

@@ -21,7 +21,7 @@ export function Apps() {
   return (
     <Page
       title="Apps"
-      description="Assistants and agents that spend from this wallet. Each has its own daily budget, and you can disconnect it at any time."
+      description="Assistants and agents that spend from this wallet. The apps of a person share a daily budget, and you can disconnect each at any time."
     >
       <QueryState query={apps} title="Couldn't load apps." rows={3} />
       <QueryState query={keys} title="Couldn't load apps." rows={3} />

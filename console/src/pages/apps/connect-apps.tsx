@@ -84,7 +84,7 @@ function SettingsForm({ settings }: Pick<AppList, "settings">) {
     <form onSubmit={submit} noValidate>
       <AmountInput
         className={classes.amount}
-        label="Daily budget of a new app"
+        label="Daily budget of your apps"
         value={day}
         error={error}
         onChange={setDay}

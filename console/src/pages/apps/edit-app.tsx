@@ -52,7 +52,7 @@ export function EditApp({ apiKey, onClose }: { apiKey: Key; onClose: () => void 
       />
       <AmountInput
         label="Daily budget"
-        description="Rejects searches over budget. Resets at midnight UTC."
+        description="All apps of this person share it. Resets at midnight UTC."
         value={day}
         error={isSubmitted && dayError}
         onChange={setDay}

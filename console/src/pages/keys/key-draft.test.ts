@@ -74,6 +74,7 @@ test("saving an unedited key changes nothing", () => {
     searches_in_flight: 1_000,
     budget: { total: null, day: { limit: "5.00", spent: "1.00", resets_at: null }, month: null },
     end_user_limit: { amount: "1.00", period: "month" as const },
+    budgets: [],
     compat: null,
     sources: null,
     expires_at: "2030-03-01T10:30:00.000Z",

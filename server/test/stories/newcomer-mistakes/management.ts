@@ -122,12 +122,12 @@ export const managementMistakes: Mistake[] = [
     "a change without a field",
     manage("PATCH", `/v1/keys/${unknownId}`, {}),
     "400 invalid_request",
-    "The body must have at least one of the fields `name`, `allowed_ips`, `expires_at`, `searches_per_second`, `searches_in_flight`, `budget`, `end_user_limit` and `compat`.",
+    "The body must have at least one of the fields `name`, `allowed_ips`, `expires_at`, `searches_per_second`, `searches_in_flight`, `budget`, `end_user_limit`, `budgets`, `compat` and `sources`.",
     [
       [
         "#",
         "required",
-        "must have at least one of the fields `name`, `allowed_ips`, `expires_at`, `searches_per_second`, `searches_in_flight`, `budget`, `end_user_limit` and `compat`",
+        "must have at least one of the fields `name`, `allowed_ips`, `expires_at`, `searches_per_second`, `searches_in_flight`, `budget`, `end_user_limit`, `budgets`, `compat` and `sources`",
       ],
     ],
   ],

@@ -44,6 +44,8 @@ export interface LimitsSeed {
   day?: Micros | undefined;
   month?: Micros | undefined;
   endUser?: { amount: Micros; period: "day" | "month" } | undefined;
+  /** Ids of shared budgets. */
+  shared?: string[];
 }
 
 export async function seedKeyLimits(
@@ -63,9 +65,33 @@ export async function seedKeyLimits(
 }
 
 /** As pb.save_key_limits expects them. */
-export function toLimits({ endUser, ...limits }: LimitsSeed): string {
-  const all = { ...limits, end_user: endUser?.amount, end_user_period: endUser?.period };
+export function toLimits({ endUser, shared = [], ...limits }: LimitsSeed): string {
+  const all = {
+    ...(shared.length > 0 && { shared }),
+    ...limits,
+    end_user: endUser?.amount,
+    end_user_period: endUser?.period,
+  };
   return JSON.stringify(all, (_, value) => (typeof value === "bigint" ? String(value) : value));
+}
+
+export interface SharedBudgetSeed {
+  amount: Micros;
+  name?: string;
+  mode?: "live" | "test";
+  period?: string;
+  isPerEndUser?: boolean;
+}
+
+export async function seedSharedBudget(owner: Queryable, walletId: string, seed: SharedBudgetSeed): Promise<string> {
+  const id = randomUUIDv7();
+  const { amount, name = "A budget", mode = "live", period = "total", isPerEndUser = false } = seed;
+  await owner.query(
+    `insert into pb.budgets (id, wallet_id, mode, name, amount_micros, period, per_end_user)
+     values ($1, $2, $3, $4, $5, nullif($6, 'total'), $7)`,
+    [id, walletId, mode, name, amount, period, isPerEndUser],
+  );
+  return id;
 }
 
 /** The window of a budget of these limits. */

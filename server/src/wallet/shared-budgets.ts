@@ -1,0 +1,153 @@
+import { randomUUIDv7 } from "node:crypto";
+import { type Actor, callAsTenant } from "../db/as-tenant.ts";
+import { type Creator, creatorOf } from "../db/creator-of.ts";
+import type { Pool, Queryable } from "../db/pool.ts";
+import type { Micros } from "../lib/money.ts";
+import type { BudgetPeriod } from "./statements.ts";
+
+// Budgets that several keys spend from. They are rows of pb.budgets with a name; a key's own limits are rows without one.
+
+export interface SharedBudget {
+  id: string;
+  mode: "live" | "test";
+  name: string;
+  amount: Micros;
+  period: BudgetPeriod;
+  isPerEndUser: boolean;
+  alerts: number[];
+  /** In the current period. Null per end user. */
+  spent: Micros | null;
+  resetsAt: Date | null;
+  createdAt: Date;
+  archivedAt: Date | null;
+  createdBy: Creator | null;
+}
+
+/** A window that has ended reads as 0. */
+const columns = `b.id, b.mode, b.name, b.amount_micros as amount, coalesce(b.period, 'total') as period,
+  b.per_end_user as "isPerEndUser", case when not b.per_end_user then coalesce(w.spent_micros, 0) end as spent,
+  coalesce(w.resets_at, (
+    date_trunc(b.period, clock_timestamp() at time zone 'utc') + ('1 ' || b.period)::interval
+  ) at time zone 'utc') as "resetsAt"`;
+const windows = `left join pb.budget_windows w on w.wallet_id = b.wallet_id and w.mode = b.mode and w.budget_id = b.id
+  and w.subject = '' and (w.resets_at is null or w.resets_at > clock_timestamp())`;
+
+/** Newest first: one of them, or a page of those that are not archived. */
+export async function readSharedBudgets(
+  db: Queryable,
+  walletId: string,
+  { id, before, limit }: { id?: string; before?: string | undefined; limit?: number },
+): Promise<SharedBudget[]> {
+  const { rows } = await db.query<SharedBudget>(
+    `select ${columns}, b.alerts, b.created_at as "createdAt", b.archived_at as "archivedAt",
+       ${creatorOf("b.id", ["budget.create"])} as "createdBy"
+     from pb.budgets b ${windows}
+     where b.wallet_id = $1 and b.name is not null and (b.id = $2 or $2::uuid is null and b.archived_at is null)
+       and ($3::uuid is null or b.id < $3)
+     order by b.id desc limit $4`,
+    [walletId, id ?? null, before ?? null, limit ?? null],
+  );
+  return rows;
+}
+
+/** A shared budget of a key, in the order in which the key names them. */
+export interface BudgetOfKey
+  extends Pick<SharedBudget, "id" | "name" | "amount" | "period" | "isPerEndUser" | "spent" | "resetsAt"> {
+  limitsId: string;
+}
+
+export async function readBudgetsOfKeys(
+  db: Queryable,
+  walletId: string,
+  limitsIds: readonly string[],
+): Promise<BudgetOfKey[]> {
+  const { rows } = await db.query<BudgetOfKey>(
+    `select l.limits_id as "limitsId", ${columns}
+     from pb.key_limit_budgets l join pb.budgets b on b.id = l.budget_id ${windows}
+     where l.wallet_id = $1 and l.limits_id = any ($2) and b.name is not null
+     order by l.position`,
+    [walletId, limitsIds],
+  );
+  return rows;
+}
+
+/** The keys that name a budget and are not revoked: up to 100, newest first. */
+export async function readBudgetKeys(
+  db: Queryable,
+  walletId: string,
+  budgetId: string,
+): Promise<{ id: string; name: string }[]> {
+  const { rows } = await db.query<{ id: string; name: string }>(
+    `select k.id, k.name from pb.key_limit_budgets l
+     join pb.keys k on k.wallet_id = l.wallet_id and k.limits_id = l.limits_id and k.revoked_at is null
+     where l.wallet_id = $1 and l.budget_id = $2
+     order by k.id desc limit 100`,
+    [walletId, budgetId],
+  );
+  return rows;
+}
+
+/** A SQL expression: the name of the shared budget with this id. NULL once it is deleted. */
+export function nameOfBudget(id: string): string {
+  return `(select b.name from pb.budgets b where b.id = ${id})`;
+}
+
+/** "done", or the reason why nothing was changed. */
+export type BudgetOutcome =
+  | "done"
+  | "not_found"
+  | "budget_in_use"
+  | "budget_limit_reached"
+  | "alerts_per_end_user"
+  | "insufficient_scope"
+  | "api_key_invalid"
+  | "api_key_revoked"
+  | "api_key_expired"
+  | "account_suspended"
+  | "session_required"
+  | "insufficient_role"
+  | "reauthentication_required";
+
+export interface NewBudget {
+  mode: "live" | "test";
+  name: string;
+  amount: Micros;
+  period: BudgetPeriod;
+  isPerEndUser: boolean;
+  alerts: readonly number[];
+}
+
+export type BudgetChanges = Partial<Pick<NewBudget, "name" | "amount" | "alerts">>;
+
+export async function createBudget(
+  pool: Pool,
+  by: Actor,
+  budget: NewBudget,
+): Promise<{ outcome: BudgetOutcome; id: string }> {
+  const id = randomUUIDv7();
+  const { mode, period, isPerEndUser } = budget;
+  const options = {
+    ...toColumns(budget),
+    mode,
+    period: period === "total" ? null : period,
+    per_end_user: isPerEndUser,
+  };
+  const values = [by.keyId, id, JSON.stringify(options)];
+  const outcome = await callAsTenant<BudgetOutcome>(pool, by.walletId, "pb.create_own_budget($2, $3, $4)", values);
+  return { outcome, id };
+}
+
+/** A new amount applies to the current period, and what was spent stays. */
+export function changeBudget(pool: Pool, by: Actor, id: string, changes: BudgetChanges): Promise<BudgetOutcome> {
+  const values = [by.keyId, id, JSON.stringify(toColumns(changes))];
+  return callAsTenant(pool, by.walletId, "pb.change_own_budget($2, $3, $4)", values);
+}
+
+export function archiveBudget(pool: Pool, by: Actor, id: string): Promise<BudgetOutcome> {
+  return callAsTenant(pool, by.walletId, "pb.archive_own_budget($2, $3)", [by.keyId, id]);
+}
+
+/** JSON.stringify drops undefined fields, which leaves them unchanged. */
+function toColumns({ name, amount, alerts }: BudgetChanges) {
+  return { name, amount_micros: amount?.toString(), alerts };
+}
