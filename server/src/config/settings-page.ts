@@ -20,10 +20,17 @@ export function renderSettings(): string {
 }
 
 export function renderProviderSettings(adapters: readonly Adapter[]): string {
-  const rows = adapters.map(
-    (adapter) => `| ${code(adapter.name)} | ${upstreamVariables(adapter).map(code).join(", ")} |`,
-  );
-  return ["| Provider | Settings |", "|---|---|", ...rows].join("\n");
+  const rows = adapters.map((adapter) => {
+    const cells = [code(adapter.name), upstreamVariables(adapter).map(code).join(", "), describeFilter(adapter)];
+    return `| ${cells.join(" | ")} |`;
+  });
+  return ["| Provider | Settings | Domain filters |", "|---|---|---|", ...rows].join("\n");
+}
+
+function describeFilter(adapter: Adapter): string {
+  const fields = adapter.defaultFields ?? { title: "", url: "", snippet: "" };
+  const { domainFilter: filter } = adapter.create({ url: "https://upstream.invalid", key: "", fields });
+  return filter ? `${filter.only} allowed or ${filter.block} excluded` : "none";
 }
 
 function renderGroup(title: string, group: Record<string, Setting>): string {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readFixture, switchOn } from "../../test/support/upstreams/provider-fixtures.ts";
+import type { SourcePolicy } from "../lib/source-policy.ts";
 import { brave } from "./brave.ts";
 
 const provider = switchOn(brave);
@@ -33,4 +34,11 @@ test("ignores a reset that is missing, zero or not a number, and a single one fo
   }
   const reply = { ...readFixture("brave", "empty-account"), headers: { "x-ratelimit-reset": "1" } };
   assert.deepEqual(provider.response(reply), { ok: false, reason: "account_empty", retryAfterSeconds: undefined });
+});
+
+test("sends a source policy as rules that discard all other sites, or the blocked ones", () => {
+  const rulesFor = (sources: SourcePolicy) =>
+    new URL(provider.request({ query: "cats", n: 20, sources }, 1).url).searchParams.get("goggles");
+  assert.equal(rulesFor({ only: ["a.example", "b.example"], block: [] }), "$discard\n$site=a.example\n$site=b.example");
+  assert.equal(rulesFor({ block: ["a.example", "b.example"] }), "$discard,site=a.example\n$discard,site=b.example");
 });

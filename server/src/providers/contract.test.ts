@@ -73,6 +73,37 @@ for (const adapter of adapters) {
     }
   });
 
+  test(`${adapter.name}: a source policy becomes parameters of its own, within the limits of the vendor`, () => {
+    const { domainFilter: filter } = provider;
+    const search = { query: "cats", n: 10 };
+    const plain = provider.request(search, 1);
+    if (!filter) {
+      assert.deepEqual(provider.request({ ...search, sources: { only: ["example.com"], block: [] } }, 1), plain);
+      return;
+    }
+    const domains = (count: number) => Array.from({ length: count }, (_, index) => `site-${index}.example`);
+    const longest = `${"a".repeat(63)}.${"b".repeat(63)}.${"c".repeat(63)}.example`;
+    const [allowed, excluded] = [
+      [...domains(filter.only - 1), longest],
+      [...domains(filter.block - 1), longest],
+    ];
+    for (const [sources, listed] of [
+      [{ only: allowed, block: [] }, allowed],
+      [{ block: excluded }, excluded],
+    ] as const) {
+      const call = provider.request({ ...search, sources }, 1);
+      assertSafe(call, search.query, 1);
+      const sent = valuesOf(call);
+      assert.ok(sent.includes(search.query), "the query was changed");
+      const lines = new Set(sent.flatMap((value) => value.split("\n")).map((line) => line.replace(/^(?:-|.*=)/, "")));
+      assert.deepEqual(
+        listed.filter((domain) => !lines.has(domain)),
+        [],
+      );
+    }
+    assert.ok(valuesOf(plain).every((value) => !value.includes("example")));
+  });
+
   if (provider.maxPages > 1) {
     test(`${adapter.name}: each page is a different request`, () => {
       const pages = Array.from({ length: provider.maxPages }, (_, index) =>

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readFixture, switchOn } from "../../test/support/upstreams/provider-fixtures.ts";
+import type { SourcePolicy } from "../lib/source-policy.ts";
 import { exa } from "./exa.ts";
 import type { Category } from "./provider.ts";
 
@@ -33,4 +34,11 @@ test("each result above ten adds to the cost", () => {
     [1, 10, 11, 20].map((n) => provider.costMicros(n)),
     [7_000n, 7_000n, 8_000n, 17_000n],
   );
+});
+
+test("sends the domains of a source policy", () => {
+  const sentFor = (sources: SourcePolicy) =>
+    JSON.parse(provider.request({ query: "cats", n: 12, sources }, 1).body ?? "") as Record<string, unknown>;
+  assert.deepEqual(sentFor({ only: ["a.example"], block: [] })["includeDomains"], ["a.example"]);
+  assert.deepEqual(sentFor({ block: ["a.example"] })["excludeDomains"], ["a.example"]);
 });

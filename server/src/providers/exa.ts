@@ -15,6 +15,8 @@ export const exa: Adapter = {
     documentation: "https://exa.ai/docs/reference/search",
     queryLimit: { characters: 2048 },
     resultsPerPage: 20,
+    // No limit is documented. A policy has at most as many.
+    domainFilter: { only: 200, block: 200 },
     maxPages: 1,
     // The price includes ten results; each further result costs extra.
     costMicros: (n) => 7_000n + 1_000n * BigInt(Math.max(0, n - 10)),
@@ -23,7 +25,7 @@ export const exa: Adapter = {
   }),
 };
 
-function request(endpoint: string, key: string, { query, n, category }: UpstreamSearch): UpstreamCall {
+function request(endpoint: string, key: string, { query, n, category, sources }: UpstreamSearch): UpstreamCall {
   return postJson(
     endpoint,
     { "x-api-key": key },
@@ -34,6 +36,7 @@ function request(endpoint: string, key: string, { query, n, category }: Upstream
       contents: { highlights: true },
       // The older values `research paper` and `github` are rejected.
       ...(category === "research" && { category: "publication" }),
+      ...(sources && (sources.only ? { includeDomains: sources.only } : { excludeDomains: sources.block })),
     },
   );
 }

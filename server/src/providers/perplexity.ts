@@ -15,6 +15,8 @@ export const perplexity: Adapter = {
     documentation: "https://docs.perplexity.ai/api-reference/search-post",
     queryLimit: { characters: 2048 },
     resultsPerPage: 20,
+    // https://docs.perplexity.ai/docs/search/filters/domain-filter
+    domainFilter: { only: 20, block: 20 },
     maxPages: 1,
     costMicros: () => 5_000n,
     request: (search) => request(`${url}/search`, key, search),
@@ -22,7 +24,7 @@ export const perplexity: Adapter = {
   }),
 };
 
-function request(endpoint: string, key: string, { query, n, category }: UpstreamSearch): UpstreamCall {
+function request(endpoint: string, key: string, { query, n, category, sources }: UpstreamSearch): UpstreamCall {
   return postJson(
     endpoint,
     { authorization: `Bearer ${key}` },
@@ -32,6 +34,7 @@ function request(endpoint: string, key: string, { query, n, category }: Upstream
       // A snippet is the page's text up to this length. We would discard most of the default, thousands of tokens.
       max_tokens_per_page: 256,
       ...(category === "research" && { search_mode: "academic" }),
+      ...(sources && { search_domain_filter: sources.only ?? sources.block.map((domain) => `-${domain}`) }),
     },
   );
 }

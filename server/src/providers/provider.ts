@@ -14,7 +14,10 @@ export interface UpstreamSearch {
   query: string;
   n: number;
   category?: Category | undefined;
-  /** For an upstream with domain filters; every result is checked afterwards. Has at most as many domains as its filters. */
+  /**
+   * The source policy; every result is checked afterwards. An adapter with domain filters gets as much of it as they accept: the
+   * domains of `only`, or else some or all of `block`. The others get none.
+   */
   sources?: SourcePolicy | undefined;
 }
 
@@ -75,7 +78,10 @@ export interface Provider {
   maxPages: number;
   /** Cost of a search for `n` results to the operator, in micro-USD. */
   costMicros: (n: number) => bigint;
-  /** The most domains that a request can restrict its results to, and exclude. Undefined without such parameters. */
+  /**
+   * The most domains that a request can restrict its results to, and exclude, each with its subdomains. Undefined without such
+   * parameters: operators in the query do not count, because a query can contain others.
+   */
   domainFilter?: DomainFilter;
   /** Its empty answers can hide failures, so another upstream is queried before an empty result is returned. */
   emptyIsUnreliable?: boolean;

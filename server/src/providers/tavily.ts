@@ -32,8 +32,7 @@ function request(endpoint: string, key: string, { query, n, category, sources }:
       max_results: n,
       search_depth: "basic",
       topic: category === "business" ? "finance" : "general",
-      ...(sources?.only && { include_domains: sources.only }),
-      ...(sources && sources.block.length > 0 && { exclude_domains: sources.block }),
+      ...(sources && (sources.only ? { include_domains: sources.only } : { exclude_domains: sources.block })),
     },
   );
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readFixture, switchOn } from "../../test/support/upstreams/provider-fixtures.ts";
+import type { SourcePolicy } from "../lib/source-policy.ts";
 import { you } from "./you.ts";
 
 const provider = switchOn(you);
@@ -24,4 +25,13 @@ test("uses the description if there is no snippet, and ignores news", () => {
     "How to see which session holds a lock and which one waits for it.",
     "The functions that take and release advisory locks, by session or by transaction.",
   ]);
+});
+
+test("sends the domains of a source policy as JSON, one list at a time", () => {
+  const sentFor = (sources: SourcePolicy) => provider.request({ query: "cats", n: 20, sources }, 1);
+  const allowed = sentFor({ only: ["a.example"], block: [] });
+  assert.equal(allowed.method, "POST");
+  assert.deepEqual(JSON.parse(allowed.body ?? ""), { query: "cats", count: 20, include_domains: ["a.example"] });
+  const excluded = sentFor({ block: ["a.example"] });
+  assert.deepEqual(JSON.parse(excluded.body ?? ""), { query: "cats", count: 20, exclude_domains: ["a.example"] });
 });

@@ -16,6 +16,8 @@ export const you: Adapter = {
     documentation: "https://you.com/docs/api-reference/search/v1-search",
     queryLimit: { characters: 2048 },
     resultsPerPage: 20,
+    // https://you.com/docs/api-reference/search/v1-search-post
+    domainFilter: { only: 500, block: 500 },
     maxPages: 1,
     costMicros: () => 5_000n,
     request: (search) => request(`${url}/search`, key, search),
@@ -26,8 +28,13 @@ export const you: Adapter = {
 // No limit is documented, but few servers accept a request line over 8 KB, and 2,048 characters can need three times that.
 const maxGetLength = 3800;
 
-function request(endpoint: string, key: string, { query, n }: UpstreamSearch): UpstreamCall {
+function request(endpoint: string, key: string, { query, n, sources }: UpstreamSearch): UpstreamCall {
   const headers = { "x-api-key": key };
+  // The vendor recommends POST for lists. It rejects both in one request.
+  if (sources) {
+    const domains = sources.only ? { include_domains: sources.only } : { exclude_domains: sources.block };
+    return postJson(endpoint, headers, { query, count: n, ...domains });
+  }
   const url = `${endpoint}?${new URLSearchParams({ query, count: String(n) }).toString()}`;
   // The endpoint accepts the same fields as JSON. https://you.com/docs/support/troubleshooting
   return url.length <= maxGetLength

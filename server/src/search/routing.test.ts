@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { SourcePolicy } from "../lib/source-policy.ts";
 import type {
   FailureReason,
   Hit,
@@ -116,6 +117,28 @@ test("skips upstreams that do not accept the query", async () => {
   assert.equal((await search(10, "x".repeat(401))).answer?.provider, "b");
   assert.equal((await search(10, "\u{1F600}".repeat(400))).answer?.provider, "a");
   assert.deepEqual(router.queryLimits(), [{ characters: 400, words: 3 }, { characters: 2_048 }]);
+});
+
+test("an upstream gets as much of a source policy as its parameters can express", async () => {
+  const domainFilter = { only: 2, block: 1 };
+  const { router, requests } = route({ a: [], b: [hit] }, { a: { domainFilter, emptyIsUnreliable: true } });
+  const calls = { recordSent: () => undefined, recordAnswer: () => undefined };
+  const sourcesOf = async (sources: SourcePolicy) => {
+    requests.length = 0;
+    await router.query({ query: "cats", n: 10, sources }, { signal, deadlineMs: 1_000, calls });
+    return requests.map(({ search }) => search.sources);
+  };
+  assert.deepEqual(await sourcesOf({ block: ["a.example", "b.example"] }), [{ block: ["a.example"] }, undefined]);
+  const only = ["a.example", "b.example"];
+  assert.deepEqual(await sourcesOf({ only, block: ["c.a.example"] }), [{ only, block: [] }]);
+  assert.deepEqual(await sourcesOf({ only: [...only, "c.example"], block: [] }), []);
+  assert.equal(router.maxOnlyDomains(), 2);
+  assert.deepEqual(
+    [only, [...only, "c.example"]].map((list) => router.queryLimits({ only: list, block: [] }).length),
+    [1, 0],
+  );
+  assert.equal(route({}).router.maxOnlyDomains(), undefined);
+  assert.equal(route({ a: [hit] }).router.maxOnlyDomains(), 0);
 });
 
 test("splits the deadline: each upstream gets half of the remaining time, the last one all of it", async (t) => {

@@ -2,6 +2,7 @@ import { type Micros, priceMicros } from "../lib/money.ts";
 import type { MaxOnlyDomains, SourcePolicy } from "../lib/source-policy.ts";
 import type { CostCaps } from "../limits/cost-caps.ts";
 import type {
+  DomainFilter,
   Provider,
   QueryLimit,
   QueryOptions,
@@ -173,10 +174,15 @@ function maxOnlyOf(upstreams: readonly UpstreamState[]): MaxOnlyDomains {
 
 /** The search as this upstream gets it: with more candidates, and of the policy what its parameters can express. */
 function toUpstreamSearch(provider: Provider, search: UpstreamSearch): UpstreamSearch {
-  const { sources } = search;
-  const { domainFilter } = provider;
-  const fitting = sources && domainFilter && { ...sources, block: sources.block.slice(0, domainFilter.block) };
-  return { ...search, n: candidateCount(provider, search.n), sources: fitting };
+  const { sources, ...rest } = search;
+  const fitting = sources && fitSources(sources, provider.domainFilter);
+  return { ...rest, n: candidateCount(provider, search.n), ...(fitting && { sources: fitting }) };
+}
+
+/** Either list, because most upstreams do not accept both. The rest of the policy is applied to the results. */
+function fitSources({ only, block }: SourcePolicy, filter: DomainFilter | undefined): SourcePolicy | undefined {
+  if (!filter) return undefined;
+  return only ? { only, block: [] } : { block: block.slice(0, filter.block) };
 }
 
 /** The failure to report if no call was sent, from the circuit or cap that ends first. */
