@@ -10,7 +10,7 @@ import { rotate } from "./rotate.ts";
 import { startPostgres } from "./start-postgres.ts";
 import { formatSpread, summarize, summarizeRatio } from "./summarize.ts";
 
-// PostgreSQL's CPU time for one statement of the ledger, by the number of searches in it and what they have. One connection
+// PostgreSQL's CPU time for one statement of the ledger, by the number and the kind of its searches. One connection
 // and one statement at a time, so that the minimum of the rounds hardly depends on other work on the machine.
 
 const sizes = [1, 3, 10, 30, 100];

@@ -8,7 +8,7 @@ export interface RelevanceRow {
   score: RelevanceScore;
 }
 
-/** All queries are about software. The other categories show what a wrong category costs. */
+/** All queries are about software. The other categories show the cost of a wrong category. */
 const categories = ["programming", "research", "business", "gov"];
 
 /** Every system except the oracle, with a separate row for the lens of each category. */

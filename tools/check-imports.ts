@@ -46,7 +46,7 @@ export function checkNames(input: { patterns: string[]; files: string[]; package
   const folders = new Set(input.files.flatMap((file) => /^server\/src\/[^/]+\//.exec(file)?.[0] ?? []));
   return [
     ...patterns
-      // $1 stands for what the other half of the rule matched.
+      // $1 stands for the match of the other half of the rule.
       .filter((pattern) => !pattern.includes("$1") && !known.some((name) => new RegExp(pattern).test(name)))
       .map((pattern) => `.dependency-cruiser.cjs: nothing matches ${pattern}`),
     ...[...folders]

@@ -216,7 +216,7 @@ test("whoami prints the lower limits that a key shares, and none for a managemen
   responses["GET /v1/key"] = own;
 });
 
-test("keys list prints what is left of each budget, the last use, the expiry and until when a rotated key works", async () => {
+test("keys list prints the rest of each budget, the last use, the expiry and the time at which a rotated key stops working", async () => {
   const month = { limit: "20.00", spent: "3.00", resets_at: "2026-12-01T00:00:00Z" };
   const end = "2026-11-18T09:00:00.000Z";
   responses["GET /v1/keys"] = {

@@ -22,7 +22,7 @@ const openapi = JSON.parse(readFileSync(new URL("../../openapi.json", import.met
 };
 const { schemas } = openapi.components;
 
-/** Dataclasses in _answer.py, pages of lists, problems, which are dictionaries, and what is not for callers. */
+/** Dataclasses in _answer.py, pages of lists, problems, which are dictionaries, and internal schemas. */
 const excluded =
   /^(?:Search(?:Request|Response|Result)|\w+List|UsageReport|\w*Problem(?:Base)?|OpenapiDocument|StripeEvent\w*)$/;
 const maxLine = 120;

@@ -47,7 +47,7 @@ test("a name of two pages names neither, and a translated page is left out", () 
   );
 });
 
-test("takes at most sixteen pages per site and form, each once, whatever the order of the pages", () => {
+test("takes at most sixteen pages per site and form, each once, regardless of the order of the pages", () => {
   const pages = Array.from({ length: 40 }, (_, index) => ({
     url: `${postgresql}${index}`,
     title: `page ${index}`,

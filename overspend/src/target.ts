@@ -31,7 +31,7 @@ export interface Account {
   headers: Record<string, string>;
   /** The path of the amount in the JSON response, such as "info.spend". */
   field: string;
-  /** Whether the amount is what was spent or what is left. */
+  /** Whether the amount is the amount spent or the amount left. */
   shows: "spent" | "balance";
   /** The price of one call, in the unit of the amount. */
   price: number;

@@ -1061,7 +1061,7 @@ export type ActivityActor = {
 };
 
 export type ActivitySubject = {
-    /** The id of what was changed. */
+    /** The id of the changed subject. */
     id: string;
     /** Its current name. Null if it has none. */
     name: string | null;

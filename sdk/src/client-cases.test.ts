@@ -15,7 +15,7 @@ interface Step {
   after_ms?: number;
   status?: number;
   headers?: Record<string, string>;
-  /** A string is sent as it is. */
+  /** A string is sent unchanged. */
   body?: unknown;
   close?: "before_response" | "reset" | "mid_body";
   hang?: boolean;

@@ -51,7 +51,7 @@ test("usage accepts its filters and rejects an invalid time", async () => {
   await assert.rejects(manager.usage({ from: "yesterday" }).page(), { code: "invalid_request" });
 });
 
-test("entries, searches, runs and the summary show what a search cost", async () => {
+test("entries, searches, runs and the summary show the cost of a search", async () => {
   const searcher = new Pennyblack({ apiKey: wallet.live, baseUrl: server.url });
   const run = { id: "sdk-test", max: "0.05" };
   const { meta } = await searcher.search("flood warning levels", { run, explain: true });

@@ -209,7 +209,7 @@ export interface ActivityFilter extends TimeRange {
   actor?: Activity["actor"]["type"];
   /** The id of a person or key. */
   actorId?: string;
-  /** The id of what was changed. */
+  /** The id of the changed subject. */
   subjectId?: string;
 }
 

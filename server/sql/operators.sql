@@ -62,7 +62,7 @@ begin
 end
 $$;
 
--- Records that an operator looks at the data of a wallet: once an hour, because open pages reload their data. Returns false if the
+-- Records that an operator views the data of a wallet: once an hour, because open pages reload their data. Returns false if the
 -- wallet does not exist.
 create or replace function pb.operator_view(p_operator text, p_reason text, p_wallet uuid) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

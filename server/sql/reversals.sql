@@ -6,7 +6,7 @@
 --   receivable -> cash         receivable      the rest, which the wallet owes
 --   cash       -> wallet       reinstatement   a dispute was won, or a refund failed
 --   receivable -> bad_debt     recovery        debt that was written off is owed again, before a reinstatement pays it
---   wallet     -> receivable   settlement      payment of what is owed
+--   wallet     -> receivable   settlement      payment of a debt
 
 -- Amounts and transfers of a reversal are set once, and its state only moves forward: taken -> lost -> returned.
 create or replace function pb.guard_reversal() returns trigger
@@ -133,7 +133,7 @@ begin
 end
 $$;
 
--- Applies the processor's report of a refund or dispute, in whatever order reports arrive. With paid_top_up, the payment
+-- Applies the processor's report of a refund or dispute, in any order of arrival. With paid_top_up, the payment
 -- is booked first, in the same transaction: its report may not have arrived yet.
 create or replace function pb.reverse_payment(
   p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text,

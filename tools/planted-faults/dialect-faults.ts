@@ -57,6 +57,6 @@ export const dialectFaults: readonly PlantedFault[] = [
     find: 'findRepeatKey(call, body) ?? sent["idempotency-key"]',
     replace: 'sent["idempotency-key"]',
     tests: ["stories/mcp.test"],
-    caughtBy: "with repeat on the key, identical tool calls are charged once, whatever Idempotency-Key they carry",
+    caughtBy: "with repeat on the key, identical tool calls are charged once, regardless of their Idempotency-Key",
   },
 ];

@@ -148,7 +148,7 @@ export const evidenceFaults: PlantedFault[] = [
     find: "if (signed.root !== root) report(",
     replace: "if (signed.root === undefined) report(",
     tests: [evidence],
-    caughtBy: "each fault in the exported roots is reported as what it is",
+    caughtBy: "each fault in the exported roots is reported correctly",
   },
   {
     id: "recent-entries-marked-archived",
@@ -157,7 +157,7 @@ export const evidenceFaults: PlantedFault[] = [
     find: "if (bounds.entriesSince.getTime() > Date.now() - minArchivedMs)",
     replace: "if (bounds.entriesSince.getTime() === minArchivedMs)",
     tests: [evidence],
-    caughtBy: "each fault in the stored evidence is reported as what it is",
+    caughtBy: "each fault in the stored evidence is reported correctly",
   },
   {
     id: "archived-entries-expected",

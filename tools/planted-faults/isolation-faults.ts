@@ -40,7 +40,7 @@ export const adminFaults: PlantedFault[] = [
     find: "|| !(await recordView(operator, walletId))",
     replace: "|| recordView === undefined",
     tests: ["stories/operator-view.test"],
-    caughtBy: "a look is recorded before anything is read",
+    caughtBy: "a view is recorded before anything is read",
   },
   {
     id: "look-up-without-record",
@@ -49,7 +49,7 @@ export const adminFaults: PlantedFault[] = [
     find: "await recordView(db, viewer, place.walletId);",
     replace: "",
     tests: ["stories/operator-find.test"],
-    caughtBy: "a look at searches is recorded once an hour, and shows nothing if it cannot be recorded",
+    caughtBy: "a view of searches is recorded once an hour, and shows nothing if it cannot be recorded",
   },
 ];
 

@@ -184,7 +184,7 @@ export const problemFaults: PlantedFault[] = [
     find: "const neverForwarded = new Set([401, 402, 405, 407, 426]);",
     replace: "const neverForwarded = new Set([402, 405, 407, 426]);",
     tests: ["src/search/forward-failure.test"],
-    caughtBy: "never forwards 401, 402 or 407, whatever reason an adapter reports",
+    caughtBy: "never forwards 401, 402 or 407, regardless of the reason an adapter reports",
   },
   {
     id: "retry-after-missing",
@@ -314,7 +314,7 @@ export const inputFaults: PlantedFault[] = [
     find: "const maxQueryLength = 500;",
     replace: "const maxQueryLength = 5_000;",
     tests: ["src/ranking/canonical-url.test"],
-    caughtBy: "a query of more than 500 characters is compared as it is",
+    caughtBy: "a query of more than 500 characters is compared unchanged",
   },
   {
     id: "whole-text-cleaned",
@@ -323,7 +323,7 @@ export const inputFaults: PlantedFault[] = [
     find: "const maxMarkup = 2;",
     replace: "const maxMarkup = 10_000;",
     tests: ["src/search/clean-results.test"],
-    caughtBy: "cleans only the start of a text that is far longer than what is returned",
+    caughtBy: "cleans only the start of a text that is far longer than the returned part",
   },
   {
     id: "half-tag-shown",
@@ -350,7 +350,7 @@ export const inputFaults: PlantedFault[] = [
     find: "if (total + added > maxBytes) {",
     replace: "if (total < 0) {",
     tests: ["src/lib/bounded-cache.test"],
-    caughtBy: "the cache never holds more bytes than its limit, whatever the size of its entries",
+    caughtBy: "the cache never holds more bytes than its limit, regardless of the size of its entries",
   },
   {
     id: "all-unknown-parameters-compared",
@@ -368,7 +368,7 @@ export const inputFaults: PlantedFault[] = [
     find: "if (header.length > maxRunLength) {",
     replace: "if (header.length < 0) {",
     tests: ["src/search/search-headers.test"],
-    caughtBy: "Search-Run is limited to 500 characters, whatever it contains",
+    caughtBy: "Search-Run is limited to 500 characters, regardless of its content",
   },
   {
     id: "reload-in-parts",

@@ -135,7 +135,7 @@ export const sourceFaults: readonly PlantedFault[] = [
     find: 'mode === "test" ? undefined : describeOnlyLimit(only.length, maxOnly)',
     replace: "describeOnlyLimit(only.length, 0)",
     tests: ["stories/source-policy.test"],
-    caughtBy: "test keys filter the made-up results, whatever the upstreams support",
+    caughtBy: "test keys filter the made-up results, regardless of the upstreams' capabilities",
   },
   {
     id: "source-lost-at-rotation",

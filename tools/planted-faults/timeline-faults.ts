@@ -94,7 +94,7 @@ export const timelineFaults: PlantedFault[] = [
     find: "if (identity.isReplica) known.learn(",
     replace: "if (identity.timeline < 0) known.learn(",
     tests: ["src/db/find-primary.test"],
-    caughtBy: "refuses an earlier timeline than one that a replica knows of",
+    caughtBy: "refuses an earlier timeline than one that a replica has seen",
   },
   {
     id: "primary-without-replicas-accepted",
@@ -103,7 +103,7 @@ export const timelineFaults: PlantedFault[] = [
     find: "if (primary.identity.replicas + 1 < neededOf(urls))",
     replace: "if (false)",
     tests: ["src/db/find-primary.test"],
-    caughtBy: "a process that knows nothing uses only a primary that replicas follow",
+    caughtBy: "a process without any history uses only a primary that replicas follow",
   },
   {
     id: "one-host-of-three-enough",

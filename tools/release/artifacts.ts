@@ -43,7 +43,7 @@ export function writeChecksums(out: string): void {
   writeFileSync(join(out, sums), lines.join(""));
 }
 
-/** A table of the files with what they are, their version and size. */
+/** A table of the files with their kind, version and size. */
 export function listArtifacts(tree: string, out: string): string {
   const version = releaseVersion(tree);
   const rows = expectedArtifacts(tree).flatMap(({ file, name, kind }) => {

@@ -8,7 +8,7 @@ import { type Edge, edgeFiles } from "../../../server/src/cells/edge-config.ts";
 import { validateObject } from "../kubernetes-models.ts";
 import { mergedValues, renderChart } from "../render-chart.ts";
 
-// The example with two cells in one cluster: the values of each cell, and HAProxy with what it needs in their namespaces.
+// The example with two cells in one cluster: the values of each cell, and HAProxy with its configuration in their namespaces.
 
 // A Kubernetes object of any kind.
 type KubernetesObject = ReturnType<typeof parse>;

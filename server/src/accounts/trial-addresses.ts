@@ -6,7 +6,7 @@ import type { Secrets } from "../lib/secrets.ts";
 
 /**
  * The HMAC under which an address that had a trial credit is stored, the same for all addresses of a mailbox. Its key belongs to
- * the installation: an address can have one trial ever, in whichever account, and the row outlives the account.
+ * the installation: an address can have only one trial in all accounts, and the row outlives the account.
  */
 export async function hashTrialAddress(db: Queryable, secrets: Secrets, email: string): Promise<Buffer> {
   const { rows } = await db.query<{ sealed: Buffer }>("select pb.installation_data_key($1) as sealed", [

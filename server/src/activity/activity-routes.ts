@@ -50,7 +50,7 @@ const lineSchema = Type.Object(
     act: Type.String({ description: "What was done, as `<subject>.<verb>`, such as `key.change`." }),
     subject: Type.Object(
       {
-        id: Type.String({ description: "The id of what was changed." }),
+        id: Type.String({ description: "The id of the changed subject." }),
         name: orNull(Type.String(), "Its current name. Null if it has none."),
       },
       { title: "ActivitySubject" },

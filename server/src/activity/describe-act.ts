@@ -42,7 +42,7 @@ const words: Record<string, string> = {
 
 export const ownerActs: readonly string[] = Object.keys(words).toSorted();
 
-/** A sentence without its subject, such as "Changed the key crawler". `name`: of what was changed, if it has one. */
+/** A sentence without its subject, such as "Changed the key crawler". `name`: the name of the changed subject, if it has one. */
 export function describeAct(act: string, name: string | null): string {
   const text = words[act] ?? act.replace(".", ": ").replaceAll("_", " ");
   return name === null ? text : `${text} ${name}`;

@@ -14,7 +14,7 @@ export interface ActivityLine {
   /** The address of a person or the name of a key. */
   actorName: string | null;
   act: string;
-  /** The id of what was changed. */
+  /** The id of the changed subject. */
   subject: string;
   subjectName: string | null;
   outcome: string;
@@ -23,7 +23,7 @@ export interface ActivityLine {
 }
 
 export interface ActivityFilter {
-  /** An act, or what it is about: "key.change" or "key". */
+  /** An act, or its subject: "key.change" or "key". */
   act?: string | undefined;
   actor?: ActivityLine["actor"] | undefined;
   actorId?: string | undefined;

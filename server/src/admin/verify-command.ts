@@ -36,7 +36,7 @@ async function verify(context: CommandContext): Promise<void> {
     print(`Entries before ${entriesSince.toISOString()} may be archived; these hours are checked by their digests.`);
   if (differences > 0) {
     throw new CommandFailed(
-      `${differences} differences. The ledger was changed after it was signed, or the roots are not its own. Keep the database as it is and compare it with a backup.`,
+      `${differences} differences. The ledger was changed after it was signed, or the roots belong to another ledger. Do not change the database, and compare it with a backup.`,
     );
   }
   print("No differences.");

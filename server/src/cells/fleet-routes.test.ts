@@ -102,7 +102,7 @@ test("a cell that cannot be read is shown with the reason, and does not delay th
   assert.deepEqual(silentRequests.toSorted(), ["/operator/attention", "/operator/money", "/operator/servers"]);
 });
 
-test("a look-up is passed on to a cell, which records it, and names a cell that cannot be asked", async () => {
+test("a look-up is passed on to a cell, which records it, and names a cell that cannot be reached", async () => {
   const { walletId, live } = await createWallet("5.00");
   const id = (await other.search(live, { query: "cats" })).headers.get("request-id") ?? "";
   const { name, url, fault, found } = (await server.operate(`cells/us2/find?text=${id}`)).body;

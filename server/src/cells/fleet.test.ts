@@ -63,7 +63,7 @@ test("margin adds up all cells", async () => {
   assert.equal(isHealthy, true);
 });
 
-test("a look-up asks every cell and states which could not be asked", async () => {
+test("a look-up queries every cell and names those that could not be reached", async () => {
   const { live, walletId } = await second.createWallet("1.00");
   const id = (await second.server.search(live, { query: "cats" })).headers.get("request-id") ?? "";
   const { text, isHealthy } = await find([...cells, unreachable], { text: id });

@@ -17,7 +17,7 @@ import pg from "pg";
 export interface DatabaseIdentity {
   /** Created by initdb. Replicas and physical backups have the one of their primary. */
   systemIdentifier: string;
-  /** The current one; of a replica, the latest that it knows of. */
+  /** The current one; of a replica, the latest that it has seen. */
   timeline: number;
   /** The timelines on which money was moved, as "number:token". */
   history: readonly string[];

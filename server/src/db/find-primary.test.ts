@@ -99,7 +99,7 @@ function addressOf(...hosts: FakeHost[]): string {
   return `postgres://role@${hosts.map(({ at }) => at).join(",")}/x`;
 }
 
-test("skips a replica, whatever the order of the hosts", async () => {
+test("skips a replica, regardless of the order of the hosts", async () => {
   const [primary, replica] = [await startHost("primary"), await startHost("replica")];
   assert.equal(await find(addressOf(primary, replica)), `postgres://role@${primary.at}/x`);
   assert.equal(await find(addressOf(replica, primary)), `postgres://role@${primary.at}/x`);
@@ -126,7 +126,7 @@ test("uses neither of two primaries with different histories, and no primary tha
     find(addressOf(one, other, replica), createFence(), 0),
     /Money was moved on timeline 2:[bc], which/,
   );
-  // Also after another promotion, and for a process that knows one of them.
+  // Even after another promotion, and for a process that has seen one of them.
   other.timeline = 3;
   await assert.rejects(find(addressOf(one, other, replica), createFence(), 0), /Neither is used/);
   const fence = createFence();
@@ -152,7 +152,7 @@ test("chooses a newly promoted host without waiting for one that does not respon
   assert.equal(first.waiting.size, 1, "its query was still pending");
 });
 
-test("refuses an earlier timeline than one that a replica knows of", async () => {
+test("refuses an earlier timeline than one that a replica has seen", async () => {
   const [old, replica, gone] = [await startHost("primary"), await startHost("replica"), await startHost("silent")];
   const address = addressOf(old, replica, gone);
   const fence = createFence();
@@ -178,7 +178,7 @@ test("uses a primary only if half of the hosts respond", async () => {
   await assert.rejects(findPrimary(addressOf(primary, other, gone), fence), /only 1 of 3 database hosts responds/);
 });
 
-test("a process that knows nothing uses only a primary that replicas follow", async () => {
+test("a process without any history uses only a primary that replicas follow", async () => {
   const [old, replica, gone] = [await startHost("primary"), await startHost("replica"), await startHost("silent")];
   const address = addressOf(old, replica, gone);
   old.replicas = 0;

@@ -153,7 +153,7 @@ test("a function with a new signature has its grants from the moment it exists",
   await own.drop();
 });
 
-/** Whatever the arguments of pb.hold are now. */
+/** Works with any arguments of pb.hold. */
 function addArgument(text: string): string {
   const drop =
     "do $drop$ begin execute format('drop function %s', 'pb.hold'::regproc::oid::regprocedure); end $drop$;\n";

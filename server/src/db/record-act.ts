@@ -9,7 +9,7 @@ export interface Act {
 export interface ActEntry {
   /** <subject>.<verb>, one of pb.acts. */
   act: string;
-  /** The id of what was changed. */
+  /** The id of the changed subject. */
   subject: string;
   walletId?: string;
   accountId?: string;

@@ -209,7 +209,7 @@ async function wholeTables(role: string, tables: string[]): Promise<string[]> {
 
 const everyone = `unnest(array['${[...servingRoles, "public"].join("', '")}']) as role`;
 
-test("the server's roles, and everybody else, hold exactly the grants that are written here", async () => {
+test("the server's roles, and PUBLIC, hold exactly the grants that are written here", async () => {
   const granted = await lines(`
     select concat_ws(' ', role, privilege, c.relname) as line
     from pg_class c, ${everyone}, unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as privilege
@@ -288,7 +288,7 @@ async function tables(): Promise<Relation[]> {
   return rows;
 }
 
-/** What PostgreSQL says when the role really tries: the number of rows, or the SQLSTATE of its refusal. */
+/** PostgreSQL's result when the role really tries: the number of rows, or the SQLSTATE of its refusal. */
 async function attempt(db: Pool, sql: string, walletId?: string): Promise<number | string> {
   const client = await db.connect();
   try {

@@ -3,7 +3,7 @@ import { RefusedDatabase } from "./fence.ts";
 import { NoPrimary } from "./find-primary.ts";
 import { sqlStates } from "./sql-states.ts";
 
-// One attempt to send a batch, and what each item's result or error means.
+// One attempt to send a batch, and the meaning of each item's result or error.
 //
 //   result          the item is settled
 //   busy            the owner is locked by another transaction: nothing changed, the item can be sent again

@@ -16,7 +16,7 @@ import type { Queryable } from "./pool.ts";
 // Servers share the history of timelines through Redis, so that a server that has just started, or whose connections still work, learns
 // of a promotion that another one has seen. It cannot be a row in the database, because an old primary does not have it. The
 // value is signed, so that a wrong one is ignored instead of stopping every server. Without Redis each process knows only
-// what it has seen itself, and what the replicas know.
+// the history that it and the replicas have seen.
 
 export interface TimelineSharing {
   /**

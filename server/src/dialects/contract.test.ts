@@ -59,7 +59,7 @@ function problemOf(work: () => unknown): Problem {
   throw new assert.AssertionError({ message: "not rejected" });
 }
 
-/** A request with nothing but the query and what the API requires. */
+/** A request with only the query and the fields that the API requires. */
 function minimal({ parameters }: Dialect): Record<string, unknown> {
   const required = Object.entries(parameters).flatMap(([name, parameter]) => {
     if (parameter.use === "query") return [[name, "cats"]];

@@ -1,6 +1,6 @@
 import type { Dialect } from "./dialect.ts";
 
-/** The "external" engine of Open WebUI. It requests the URL of its settings as it is, and reads a list. */
+/** The "external" engine of Open WebUI. It requests the URL of its settings unchanged, and reads a list. */
 export const openWebui: Dialect = {
   name: "open-webui",
   title: "Open WebUI",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createBoundedCache } from "./bounded-cache.ts";
 
-test("the cache never holds more bytes than its limit, whatever the size of its entries", () => {
+test("the cache never holds more bytes than its limit, regardless of the size of its entries", () => {
   const cache = createBoundedCache<number>({ maxBytes: 10_000, bytesOf: (key) => key.length });
   for (let index = 0; index < 1_000; index += 1) {
     const key = `${index}`.padEnd(1 + ((index * 37) % 2_000), "x");

@@ -30,7 +30,7 @@ const maxEntries = 50_000;
 const knownLocallyMs = 3_600_000;
 const knownInRedisSeconds = 86_400;
 
-/** Without Redis, each server counts its own share and knows only the keys it has seen itself. */
+/** Without Redis, each server counts its own share and recognizes only the keys it has seen itself. */
 export function createKeyGuessLimiter({
   redis,
   servers,

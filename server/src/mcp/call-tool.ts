@@ -20,7 +20,7 @@ import {
 } from "./tool-output.ts";
 import { noArguments, runSchema } from "./tools.ts";
 
-/** One call of a tool, and what it needs from the other modules. */
+/** One call of a tool, and its dependencies on the other modules. */
 export interface ToolCall {
   caller: Principal;
   requestId: string;

@@ -16,7 +16,7 @@ export interface VerifierOptions {
 }
 
 const maxLength = 8_192;
-/** Only asymmetric algorithms: with a symmetric one, the public key would be a secret that everybody knows. */
+/** Only asymmetric algorithms: with a symmetric one, the public key would be a secret that is published. */
 const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
 
 /** Throws 401 for a token that must not be used here, and 503 if the provider's keys cannot be read. */

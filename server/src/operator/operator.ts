@@ -12,7 +12,7 @@ export { type AuditLine, type ChangeLine, readAudit, readAuditSince, readChanges
 export { readHealth } from "./read-health.ts";
 export { recordView } from "./record-view.ts";
 
-// Operator actions. Each is one SQL function that also writes the list of changes, so no action goes unrecorded, whichever
+// Operator actions. Each is one SQL function that also writes the list of changes, so no action goes unrecorded, regardless of which
 // client runs it.
 
 /** Refunds a captured search, at most once. */

@@ -6,7 +6,7 @@ export interface AuditLine {
   at: Date;
   operator: string;
   act: string;
-  /** The id of what was changed. */
+  /** The id of the changed subject. */
   subject: string;
   accountId: string | null;
   walletId: string | null;

@@ -80,7 +80,7 @@ test("the host has no port and the path no query", () => {
   assert.deepEqual(split("https://[::1]:8443/?/x"), ["[::1]", "/"]);
 });
 
-test("a query of more than 500 characters is compared as it is", () => {
+test("a query of more than 500 characters is compared unchanged", () => {
   const long = `b=1&a=2&utm_source=x&c=${"d".repeat(480)}`;
   for (const address of [`https://example.org/?${long}`, `https://example.org/?${long}%20`]) {
     assert.equal(canonicalUrl(address), address);

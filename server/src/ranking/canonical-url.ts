@@ -34,7 +34,7 @@ function fromPlainAddress(address: string): CanonicalPage | undefined {
   return { key: `https://${host}${path}${query}`, host, path };
 }
 
-/** A longer query is compared as it is: splitting and sorting hundreds of parameters costs more than ranking the page. */
+/** A longer query is compared unchanged, because splitting and sorting hundreds of parameters costs more than ranking the page. */
 const maxQueryLength = 500;
 
 function plainQuery(query: string): string {

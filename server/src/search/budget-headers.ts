@@ -3,7 +3,7 @@ import type { BudgetState } from "../wallet/wallet.ts";
 
 /**
  * `Search-Run: nightly; spent=0.02; left=0.48`, `Key-Budget: day; spent=0.02; left=0.98; resets=41213, total; ...` and
- * `End-User-Budget: spent=0.02; left=0.08; resets=41213`. `charge` is what this search adds to the amounts of its hold: its price after a 200, and 0 otherwise.
+ * `End-User-Budget: spent=0.02; left=0.08; resets=41213`. `charge` is the amount that this search adds to the amounts of its hold: its price after a 200, and 0 otherwise.
  */
 export function formatBudgetHeaders(
   budgets: readonly BudgetState[],

@@ -82,7 +82,7 @@ test("drops a URL that is too long, or has an impossible host, without parsing i
     assert.notEqual(cleanUrl(`https://${host}:8443/${"b".repeat(300)}`), undefined, host);
 });
 
-test("cleans only the start of a text that is far longer than what is returned", () => {
+test("cleans only the start of a text that is far longer than the returned part", () => {
   const tags = "<b>".repeat(200);
   assert.equal(cleanTitle(`${tags.slice(3)}Title`), "Tit");
   assert.equal(cleanTitle(`${tags}Title`), "example.org");

@@ -26,7 +26,7 @@ test("forwards every 4xx and 5xx except those that would mislead the caller", ()
   assert.deepEqual(hidden, [401, 402, 405, 407, 426]);
 });
 
-test("never forwards 401, 402 or 407, whatever reason an adapter reports", () => {
+test("never forwards 401, 402 or 407, regardless of the reason an adapter reports", () => {
   for (const upstreamStatus of [401, 402, 407]) {
     for (const reason of ["status", "throttled"] as const) {
       assert.equal(forwardFailure(failed(reason, { upstreamStatus })).status, 502);
@@ -34,7 +34,7 @@ test("never forwards 401, 402 or 407, whatever reason an adapter reports", () =>
   }
 });
 
-test("returns 502 for a rejected credential or an empty account, whatever the upstream's status", () => {
+test("returns 502 for a rejected credential or an empty account, regardless of the upstream's status", () => {
   for (const [reason, upstreamStatus] of [
     ["credential", 422],
     ["credential", 403],
@@ -68,7 +68,7 @@ test("reports but never forwards the status of an unusable answer", () => {
   }
 });
 
-test("does not forward a status outside 400 to 599, whatever reason an adapter reports", () => {
+test("does not forward a status outside 400 to 599, regardless of the reason an adapter reports", () => {
   for (const upstreamStatus of [undefined, 200, 302, 399, 600]) {
     assert.equal(forwardFailure(failed("throttled", { upstreamStatus })).status, 502);
   }
@@ -92,7 +92,7 @@ test("forwards the upstream's Retry-After for 429 and 503, limited to 1 to 120 s
   assert.equal(forwardStatus(404, 60).retryAfterSeconds, undefined);
 });
 
-test("a blocked search may be retried when the next call is sent, whatever the status was", () => {
+test("a blocked search may be retried when the next call is sent, regardless of the status", () => {
   const blocked = { blockedBy: "circuit", retryAfterSeconds: 4 } as const;
   assert.equal(forwardFailure(failed("timeout", blocked)).retryAfterSeconds, 4);
   assert.equal(forwardFailure(failed("status", { ...blocked, upstreamStatus: 500 })).retryAfterSeconds, 4);

@@ -33,7 +33,7 @@ export interface SearchSlot extends Pick<Slot, "release"> {
 type RateLimitHeaders = { "ratelimit-policy": string; ratelimit: string };
 
 /**
- * Occupies a slot of this server in the name of the wallet, then one of the key and one of the wallet, which may take a
+ * Occupies a slot of this server on behalf of the wallet, then one of the key and one of the wallet, which may take a
  * round trip to Redis. The body is read afterwards, so a body that is sent slowly uses up the wallet's own share.
  */
 export function createSearchLimits({ admission, acquireSlot, limits, trackInFlight }: LimitDependencies) {

@@ -81,7 +81,7 @@ test("a caller that disconnects before the hold is a refusal, a hold with an unk
   }
 });
 
-test("a call without a key that can search is no request", async () => {
+test("a call without a key that can search is not a request", async () => {
   for (const found of [undefined, { ...caller, mode: "mgmt" as const }]) {
     const { runner, stored, counted } = createRunner(new Problem("insufficient_scope"), found);
     await run(runner);

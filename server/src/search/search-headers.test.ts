@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Problem } from "../problems/problems.ts";
 import { readRun } from "./search-headers.ts";
 
-test("Search-Run is limited to 500 characters, whatever it contains", () => {
+test("Search-Run is limited to 500 characters, regardless of its content", () => {
   const longest = `${"x".repeat(128)};${" ".repeat(350)}max=0.50`;
   assert.equal(readRun(longest)?.maxMicros, 500_000n);
   for (const header of [`x; max=0.50${";a=1".repeat(3_000)}`, `x; max=0.50${" ".repeat(490)}`]) {

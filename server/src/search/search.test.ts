@@ -196,7 +196,7 @@ test("does not release if the search is rejected before or by the hold", async (
   }
 });
 
-test("a request is a refusal until its price is held, and knows its caller, run and end user as far as it was read", async () => {
+test("a request is a refusal until its price is held, and has its caller, run and end user as far as it was read", async () => {
   const claim = makeClaim(dataKey, caller.mode, "once", { query: "cats", n: 10 });
   const replayed = {
     outcome: "replayed",
@@ -231,7 +231,7 @@ test("a request is a refusal until its price is held, and knows its caller, run 
   }
 });
 
-test("releases the slot whatever happens", async () => {
+test("always releases the slot", async () => {
   for (const [replace, body] of [
     [{}, "{"],
     [{ hold: fail(new Error("a bug")) }, undefined],

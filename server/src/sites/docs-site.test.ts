@@ -74,7 +74,7 @@ test("redirects a folder without a trailing slash", async () => {
   }
 });
 
-test("serves only files of the build, whatever the path", async () => {
+test("serves only files of the build, regardless of the path", async () => {
   const paths = [
     "nothing",
     "../secret.md",

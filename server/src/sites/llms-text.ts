@@ -26,7 +26,7 @@ Content-Type: application/json
 - 402 insufficient_balance: ask the user to add money at top_up.url. Do not retry.
 - Prefer: wait=2 makes the search time out after 2 seconds with a 504, which is not charged.
 - Search-Run: my-task; max=0.50; ttl=3600 limits the total spending of all searches with the same name, in USD. The
-  response header Search-Run: my-task; spent=0.02; left=0.48 states what is left. Stop searching when left is below 0.01.
+  response header Search-Run: my-task; spent=0.02; left=0.48 states the remaining budget. Stop searching when left is below 0.01.
 - Key-Budget: day; spent=0.02; left=0.98; resets=41213 states the same for each limit of the key.
 - POST ${publicUrl}/mcp is a Model Context Protocol endpoint with the tools web_search and get_balance. Send the same key.
 - GET ${publicUrl}/v1/key with the same key returns its permissions and remaining budget, free of charge.

@@ -32,7 +32,7 @@ test("every server reports all servers of the same database, itself first", asyn
   assert.equal((await first.read()).isComplete, true);
   assert.equal(await seenBy(other), "3");
 
-  // A value that is no heartbeat, and a server that stopped without removing its own.
+  // A value that is not a heartbeat, and a server that stopped without removing its own.
   await redis.hset(
     `pb:servers:${database}`,
     "other",

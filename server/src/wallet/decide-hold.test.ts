@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createDatabase } from "../../test/fixture.ts";
 
-// The decision of one item, without tables: the order in which an item is refused, and what a refusal reports.
+// The decision of one item, without tables: the order of refusals, and the values that a refusal reports.
 
 const { owner } = await createDatabase();
 const walletId = "00000000-0000-7000-8000-000000000001";

@@ -90,7 +90,7 @@ async function queryAsSuperuser<Row extends pg.QueryResultRow>(postgres: Private
   }
 }
 
-/** One address that leads to whichever server is chosen, as a proxy or a virtual IP address does. */
+/** One address that leads to the chosen server, like a proxy or a virtual IP address. */
 async function startSwitch(first: { port: number }): Promise<{ port: number; lead(next: { port: number }): void }> {
   let target = first;
   const sockets = new Set<Socket>();
@@ -192,7 +192,7 @@ test("an open connection to the old primary changes nothing after another one ha
   assert.equal(await countSearches(oldPrimary), sold);
 });
 
-test("a statement that does not move money is no proof of a timeline", async () => {
+test("a statement that does not move money does not prove a timeline", async () => {
   const other = await createTestDatabase();
   const { walletId, keyId } = await seedWallet(other.owner);
   await other.owner.query("delete from pb.timelines");

@@ -264,7 +264,7 @@ test("no database dump, table file, WAL file or Redis value contains a query, ke
 });
 
 test("no value in the database is the same for two searches of one query", async () => {
-  // Independent of how a value is computed: whatever depends on the query alone occurs twice.
+  // Independent of how a value is computed, because any value that depends on the query alone occurs twice.
   const { rows: columns } = await fixture.db.owner.query<{ table: string; column: string }>(
     `select c.table_name as table, c.column_name as column from information_schema.columns c
      join pg_class t on t.relnamespace = 'pb'::regnamespace and t.relname = c.table_name and not t.relispartition

@@ -70,7 +70,7 @@ describe("browser security", { skip: noBrowser }, async () => {
     await context.close();
   });
 
-  test("a link for another person says who is signed in, and keeps that session until the button is pressed", async () => {
+  test("a link for another person shows who is signed in, and keeps that session until the button is pressed", async () => {
     const { page, context } = await openPage(browser);
     await fixture.signIn(page, demo.ownerEmail);
     const [session] = await context.cookies();

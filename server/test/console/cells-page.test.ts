@@ -54,7 +54,7 @@ describe("cells", { skip: noBrowser }, async () => {
     });
   });
 
-  test("a look-up asks every cell, links to the console of the one that has it, and names those that cannot be asked", async () => {
+  test("a look-up queries every cell, links to the console of the one that has it, and names those that cannot be reached", async () => {
     await fixture.visit(async (page) => {
       await fixture.signInOperator(page);
       await page.getByRole("link", { name: "Accounts" }).first().click();

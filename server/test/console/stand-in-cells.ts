@@ -66,7 +66,7 @@ const server = (version: string, rate: number, inFlight: number) => ({
   searches_per_second: rate,
   in_flight: inFlight,
 });
-/** What a look-up of "quay" returns. */
+/** The result of a look-up of "quay". */
 const found = {
   request: null,
   unknown: null,

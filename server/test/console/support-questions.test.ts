@@ -177,7 +177,7 @@ describe("support", { skip: noBrowser }, async () => {
       return page.getByRole("table", { name: "Members" }).getByText(email);
     }));
 
-  test("the keys show what is left of each budget", () =>
+  test("the keys show how much of each budget is left", () =>
     answer("How much may my agent still spend?", async ({ page, click, find }) => {
       await find({ text: agent.key });
       await click(openAccount(page));

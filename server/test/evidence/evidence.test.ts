@@ -142,7 +142,7 @@ test("a wallet without a closed hour has no proof", async () => {
   );
 });
 
-test("each fault in the stored evidence is reported as what it is", async () => {
+test("each fault in the stored evidence is reported correctly", async () => {
   const hour = hours.findLast((name) => signed.has(name)) ?? "";
   const at = `timestamptz '${hour}'`;
   const [first = ""] = hours;
@@ -194,7 +194,7 @@ test("each fault in the stored evidence is reported as what it is", async () => 
   }
 });
 
-test("each fault in the exported roots is reported as what it is", async () => {
+test("each fault in the exported roots is reported correctly", async () => {
   const other = createSigner([Buffer.alloc(32, 5)]) ?? assert.fail();
   assert.ok((await verify(folder, other.jwks)).every(({ what }) => what === "signature"));
   const files = await readdir(folder);

@@ -19,7 +19,7 @@ import { tamperings } from "./tamper.ts";
 
 // A superuser without the signing key changes closed hours, with triggers and constraints off. Each change is detected by
 // verifyLedger against the exported roots, and by the customers who own the wallets, even after every digest and root in
-// the database has been recomputed. Each change is verified as it is and recomputed, so 504 changes are 1,008 tamperings.
+// the database has been recomputed. Each change is verified alone and recomputed, so 504 changes are 1,008 tamperings.
 // Long version: node server/test/evidence/tampering.test.ts --changes=10000
 
 const { values } = parseArgs({ options: { changes: { type: "string" } } });

@@ -7,7 +7,7 @@ import { startTraffic } from "./traffic.ts";
 
 // A wallet with many keys, and many wallets with one, send as many searches as their rate limits allow. None has a balance, so
 // all are refused. Each refusal is counted, and a limited number is stored: this measures how many, how large the table becomes,
-// and what it costs another wallet.
+// and their cost for another wallet.
 
 export interface FloodResult {
   before: CallerResult;

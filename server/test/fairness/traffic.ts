@@ -7,7 +7,7 @@ import { killAfterTests } from "../support/services/node-process.ts";
 
 export type Traffic = SearchTraffic | ReadTraffic | ConnectionTraffic;
 
-/** Searches at a fixed rate, with each key in turn, whatever becomes of the earlier ones. */
+/** Searches at a fixed rate, with each key in turn, regardless of the earlier ones. */
 export interface SearchTraffic {
   kind: "searches";
   port: number;

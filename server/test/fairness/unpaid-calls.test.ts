@@ -206,7 +206,7 @@ test("two servers share the limit", async (t) => {
     });
     await redis.del(name);
   }
-  // Without a search that started 12 seconds ago, whatever the speed of the machine.
+  // Without a search that started 12 seconds ago, even on a slow machine.
   await redis.hset(name, { level: 1_000, reserved: 0, at: Date.now(), started: Date.now() + 3_600_000 });
   const called = upstream.count();
   for (const each of pair)

@@ -266,7 +266,7 @@ async function runInProcess(pool: Pool, name: string, args: string[]): Promise<v
   await program.parseAsync([...name.split(" "), ...args], { from: "user" });
 }
 
-test("a login that is no member of the command's role, or whose URL replaces the role, is rejected", async () => {
+test("a login that is not a member of the command's role, or whose URL replaces the role, is rejected", async () => {
   const other = await admin(db.operatorUrl, "reconcile");
   assert.match(other.stderr, /permission denied to set role "pennyblack_worker".*grant pennyblack_tenant, /);
   const replaced = await admin(`${db.ownerUrl}?options=-c%20jit%3Doff`, "reconcile");

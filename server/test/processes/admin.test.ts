@@ -99,7 +99,7 @@ test("an invoice or a promotion is booked once per reference, with its reason an
   assert.match(await succeed("reconcile"), /Clean at/);
 });
 
-test("a credit above the limit waits for another operator, whichever command books it", async () => {
+test("a credit above the limit waits for another operator, regardless of the command that books it", async () => {
   const created = await succeed("wallet", "create", "--name", "large", "--balance", "100.01", "--by", "ada");
   assert.match(created, /with a balance of 0\.00 USD/);
   const { walletId } = await createWallet("0");

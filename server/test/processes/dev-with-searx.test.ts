@@ -53,7 +53,7 @@ function isSearx(pid: number): boolean {
   return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("searx.webapp");
 }
 
-test("where searx cannot run, one sentence names what is missing, and nothing is started", async () => {
+test("where searx cannot run, one sentence names the missing packages, and nothing is started", async () => {
   const folder = mkdtempSync(join(tmpdir(), "pb-test-dpkg-"));
   try {
     // Without the check, dev would fail on this database URL instead.

@@ -191,7 +191,7 @@ test("a source that was restored to before a transfer is reported, and books it 
   assert.equal(await balanceOf(eu1, from.walletId), "0");
 });
 
-test("the ledgers of all cells are clean, and their clearing accounts sum to what has not been received", async () => {
+test("the ledgers of all cells are clean, and their clearing accounts sum to the amount not yet received", async () => {
   let cleared = 0n;
   for (const { db, assertBooksBalance } of [eu1, us2, ap3]) {
     await assertBooksBalance();

@@ -35,7 +35,7 @@ const environment = {
   DEV_ENV: "/dev/null",
 };
 
-/** Runs the code block that contains `words`, and returns its output, whatever its exit code. */
+/** Runs the code block that contains `words`, and returns its output, regardless of its exit code. */
 function runBlock(words: string, values: Record<string, string> = {}): Promise<string> {
   const block = blocks.find(({ text }) => text.includes(words)) ?? assert.fail(`no block contains ${words}`);
   return new Promise((done) => {

@@ -111,7 +111,7 @@ function writeNextRelease(): void {
   edit("sql/VERSION", /^\d+/, () => String(nextVersion));
 }
 
-/** Whatever its arguments are, in this release or the previous one. */
+/** Works with any arguments, in this release or the previous one. */
 const dropHold = `do $drop$
 declare old regprocedure;
 begin

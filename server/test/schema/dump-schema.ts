@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 
-// server/sql/schema.sql is a snapshot of the whole schema, for readers and for review of what a change does.
+// server/sql/schema.sql is a snapshot of the whole schema, for readers and for reviewing the effect of a change.
 
 export const schemaFile = new URL("../../sql/schema.sql", import.meta.url).pathname;
 

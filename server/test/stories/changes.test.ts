@@ -10,7 +10,7 @@ import { revokeAnyKey } from "../../src/operator/operator.ts";
 import { createConsoleFixture, someone } from "../support/console-fixture.ts";
 import { testAct } from "../support/data/test-act.ts";
 
-// The list of changes: what owners see of it, and what it never contains.
+// The list of changes: the parts that owners see, and the values that it never contains.
 
 const fixture = await createConsoleFixture();
 const { db, server } = fixture;

@@ -7,7 +7,7 @@ import { connectMcp, revisions } from "../support/clients/mcp-clients.ts";
 import { operators, testEnvironment } from "../support/services/server.ts";
 import { failServerProcess } from "../support/services/server-process.ts";
 
-// What a log line says about a request: who sent it, which server answered, which upstreams were queried and where the time
+// The facts in a log line about a request: who sent it, which server answered, which upstreams were queried and where the time
 // went. The test's output shows the lines.
 
 const { db, upstream, server, createWallet } = await createFixture(({ operatorUrl }) => ({

@@ -153,7 +153,7 @@ for (const revision of revisions) {
 
 const listTools = { jsonrpc: "2.0", id: 1, method: "tools/list" };
 
-/** Sends a message without a client. A string is sent as it is. */
+/** Sends a message without a client. A string is sent unchanged. */
 function post(key: string, message: unknown, headers: Record<string, string> = {}): Promise<Reply> {
   return server.request("/mcp", {
     method: "POST",
@@ -301,7 +301,7 @@ test("a retry with the same Idempotency-Key is not charged again, and the respon
   await assertBooksBalance();
 });
 
-test("with repeat on the key, identical tool calls are charged once, whatever Idempotency-Key they carry", async () => {
+test("with repeat on the key, identical tool calls are charged once, regardless of their Idempotency-Key", async () => {
   const wallet = await createWallet("1.00");
   const createKey = async (compat: object): Promise<string> =>
     (await server.manage(wallet.management, "POST", "/v1/keys", { mode: "live", name: "agent", compat })).body.key;

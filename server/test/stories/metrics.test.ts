@@ -120,7 +120,7 @@ test("counters of critical failures start at zero, so that the first failure is 
   assert.equal(valueOf(await readWorker(), "pennyblack_task_failures_total", { task: "reconcile" }), 0);
 });
 
-test("a worker reports the state of the database, whichever worker did the work", async () => {
+test("a worker reports the state of the database, even if another worker did the work", async () => {
   await saveReport(db.owner, await reconcile(db.owner));
   const samples = await readWorker();
   const age = Date.now() / 1_000 - (valueOf(samples, "pennyblack_reconciliation_timestamp_seconds") ?? 0);

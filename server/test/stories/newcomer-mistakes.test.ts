@@ -89,7 +89,7 @@ test("Rank-Explain accepts 1 and true", async () => {
 test("a timeout names the owner of the deadline", async () => {
   const callers = await server.search(testKey, { query: "test:slow=5000" }, { prefer: "wait=1" });
   assert.equal(callers.body.deadline_set_by, "caller");
-  // A simulated timeout is that of the server, whatever the caller prefers.
+  // A simulated timeout is the server's, regardless of the caller's preference.
   const servers = await server.search(testKey, { query: "test:upstream_timeout" }, { prefer: "wait=1" });
   assert.equal(servers.body.deadline_set_by, "server");
   assert.match(servers.body.detail, /the server's deadline/);

@@ -10,7 +10,7 @@ import { until } from "../support/assertions/until.ts";
 import { testAct } from "../support/data/test-act.ts";
 import { operators, type Reply, testPepper } from "../support/services/server.ts";
 
-// The look-up of support: what became of a request, whose it was, and what that means for its charge.
+// The look-up for support: the outcome of a request, its owner, and its charge.
 
 const { db, upstream, server, createWallet } = await createFixture(({ operatorUrl }) => ({
   PENNYBLACK_OPERATOR_DATABASE_URL: operatorUrl,
@@ -49,7 +49,7 @@ test("a charged search is found with its state, outcome, wallet, key, upstreams 
   assert.equal((await find({ text: id.toUpperCase() })).body.request.request_id, id);
 });
 
-test("failed searches, refusals and replays are found, each with what became of it", async () => {
+test("failed searches, refusals and replays are found, each with its outcome", async () => {
   const wallet = await createWallet("0.02");
   await upstream.behave("status_500");
   const failed = requestIdOf(await server.search(wallet.live, { query: "cats" }));
@@ -135,7 +135,7 @@ test("the searches of a key are listed by time, and there is a limit", async () 
   assert.equal((await find({ text: walletId, from: "2020-01-01" })).body.has_more, false);
 });
 
-test("a look at searches is recorded once an hour, and shows nothing if it cannot be recorded", async () => {
+test("a view of searches is recorded once an hour, and shows nothing if it cannot be recorded", async () => {
   const { walletId, live } = await createWallet("0.05");
   const id = requestIdOf(await server.search(live, { query: "cats" }));
   await prepareRefusal(db.owner);

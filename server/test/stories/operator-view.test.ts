@@ -43,7 +43,7 @@ test("operators can only read, and every read of the owner's console is served",
 });
 
 for (const name of views) {
-  test(`${name}: a look is recorded before anything is read`, async () => {
+  test(`${name}: a view is recorded before anything is read`, async () => {
     const { walletId } = await createWallet("0.05");
     const path = name.slice(`GET ${prefix}`.length).replaceAll(/\{\w+\}/g, crypto.randomUUID());
     assert.equal((await view(walletId, path, "not-a-token")).status, 401);

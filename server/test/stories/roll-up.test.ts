@@ -17,7 +17,7 @@ const wallets = [randomUUIDv7(), randomUUIDv7()];
 const keys = [randomUUIDv7(), randomUUIDv7(), randomUUIDv7()];
 
 before(async () => {
-  // Hours and days are in UTC, whatever the time zone of the database. This one has an offset of 5:45.
+  // Hours and days are in UTC, regardless of the time zone of the database. This one has an offset of 5:45.
   const client = new pg.Client({ connectionString: db.ownerUrl });
   await client.connect();
   await client.query(`alter database ${db.name} set timezone = 'Asia/Kathmandu'`);
@@ -129,7 +129,7 @@ const anySearch: fc.Arbitrary<Search> = fc.record({
 
 const signal = new AbortController().signal;
 
-test("usage equals the count of the searches, whatever the steps of the roll-up", async () => {
+test("usage equals the count of the searches, regardless of the steps of the roll-up", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anySearch, { minLength: 1, maxLength: 60 }),

@@ -7,7 +7,7 @@ import { type AdminRun, runAdmin } from "../support/services/admin-process.ts";
 import { type Reply, type TestServer, type TestWallet, testEnvironment } from "../support/services/server.ts";
 import { failServerProcess } from "../support/services/server-process.ts";
 
-// Rotation of PENNYBLACK_SECRET: a retry is free on every server at every step, whichever secrets it lists.
+// Rotation of PENNYBLACK_SECRET: a retry is free on every server at every step, regardless of the secrets it lists.
 
 const [former, next, unlisted] = [randomBytes(32), randomBytes(32), randomBytes(32)];
 const idOf = (secret: Buffer): string => createSecrets([secret]).writer.id;

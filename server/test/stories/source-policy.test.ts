@@ -195,7 +195,7 @@ test("a retry with another key of the wallet returns the answer only if the poli
   assert.equal((await server.search(wider.key, { query: "cats" }, headers)).text, first.text);
 });
 
-test("test keys filter the made-up results, whatever the upstreams support", async () => {
+test("test keys filter the made-up results, regardless of the upstreams' capabilities", async () => {
   const [all, blocked, only] = await Promise.all(
     [null, { block: ["example.com"] }, { only: ["example.com", "example.net"] }].map(async (sources) => {
       const { key } = await createKey(sources, "test");

@@ -29,7 +29,7 @@ async function notices(subject: string): Promise<string[]> {
   return rows.map((row) => row.reason);
 }
 
-test("a top-up is opened, paid and credited once, whatever events report the payment", async () => {
+test("a top-up is opened, paid and credited once, regardless of the events that report the payment", async () => {
   const wallet = await createWallet();
   const opened = await open(wallet, { amount: "20", success_url: "https://shop.test/done?id={CHECKOUT_SESSION_ID}" });
   assert.equal(opened.status, 201);

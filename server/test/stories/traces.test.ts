@@ -134,7 +134,7 @@ test("traces contain no query, key, wallet or upstream URL", async () => {
   }
 });
 
-test("OTEL_TRACES_SAMPLER applies whatever the caller's traceparent", async (t) => {
+test("OTEL_TRACES_SAMPLER applies regardless of the caller's traceparent", async (t) => {
   const other = closeAfter(await startTraceReceiver(), t);
   const sampler = { OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0" };
   const unsampled = await startServer({ OTEL_EXPORTER_OTLP_ENDPOINT: other.url, ...sampler }, t);

@@ -818,7 +818,7 @@ class ActivityActor(TypedDict):
 
 
 class ActivitySubject(TypedDict):
-    #: The id of what was changed.
+    #: The id of the changed subject.
     id: str
     #: Its current name. Null if it has none.
     name: Optional[str]

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseTimeRange, startOf } from "./time-range.ts";
 
-test("one day is shown per hour and 90 days per day, whatever the URL contains", () => {
+test("one day is shown per hour and 90 days per day, regardless of the URL", () => {
   assert.deepEqual(parseTimeRange(undefined, undefined), { range: "30d", days: 30, by: "day" });
   assert.equal(parseTimeRange("24h", "day").by, "hour");
   assert.equal(parseTimeRange("90d", "hour").by, "day");

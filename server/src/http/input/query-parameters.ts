@@ -72,7 +72,7 @@ export function isUuid(text: string): boolean {
   return uuid.test(text);
 }
 
-/** A UUID. `rule` is what it must be, such as "a `Request-Id`". */
+/** A UUID. `rule` describes the expected value, such as "a `Request-Id`". */
 export function uuidOf(rule: string): Parse<string | undefined> {
   return (text) => {
     if (text !== undefined && !isUuid(text)) {

@@ -28,7 +28,7 @@ const valid = { name: "ada", mode: "live" };
 const faultsOf = (body: unknown): [string, string, string][] =>
   findSchemaFaults(schema as BodySchema, body).map(({ pointer, code, detail }) => [pointer, code, detail]);
 
-test("describes what is expected and what was received", () => {
+test("describes the expected and the received value", () => {
   for (const [body, expected] of [
     [[], ["#", "wrong_type", "must be a JSON object, but is an array"]],
     [null, ["#", "wrong_type", "must be a JSON object, but is null"]],

@@ -100,7 +100,7 @@ test("an entry that appears in a closed hour is reported and not included", asyn
   assert.equal(rows.length, 0);
 });
 
-test("an hour that is not closed within three hours is reported, with what it waits for", async () => {
+test("an hour that is not closed within three hours is reported, with the condition it is waiting for", async () => {
   const now = new Date(Date.now() + 10 * hourMs);
   const report = await reconcileHours(db.owner, { now, waitMs });
   assert.ok(report);

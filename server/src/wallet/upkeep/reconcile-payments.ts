@@ -151,7 +151,7 @@ export const paymentChecks = [
   },
   {
     name: "owes and can spend",
-    sentence: "No wallet that owes money has money available: whatever becomes available pays the debt first.",
+    sentence: "No wallet that owes money has money available, because newly available money pays the debt first.",
     sql: `
       select id, 0, credited_micros - debited_micros - held_micros
       from pb.wallets where owed_micros > 0`,

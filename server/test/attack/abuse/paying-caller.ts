@@ -41,7 +41,7 @@ export async function requestOnce(url: string, init: RequestInit): Promise<200 |
   );
 }
 
-/** Starts requests at a steady rate, whatever becomes of the earlier ones. */
+/** Starts requests at a steady rate, regardless of the earlier ones. */
 export async function measureRequests(
   { forMs, perSecond, atLeast = 1 }: Pace,
   send: (count: number) => Promise<200 | string>,

@@ -6,7 +6,7 @@ import {
 import fc, { type Arbitrary } from "fast-check";
 import { createFixture } from "../../fixture.ts";
 
-// Sends generated JSON-RPC messages to POST /mcp: valid ones, mutated ones, and bytes that are no message. Long form:
+// Sends generated JSON-RPC messages to POST /mcp: valid ones, mutated ones, and bytes that are not a message. Long form:
 // `npm run fuzz:mcp -- --messages 10000`.
 
 export interface McpFuzzReport {

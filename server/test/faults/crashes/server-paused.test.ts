@@ -60,7 +60,7 @@ test("a retry takes over the Idempotency-Key of a paused server, and only one of
   const taken = await retry;
   assert.ok(taken.kind === "answered" && taken.status === 200 && !taken.isReplayed, JSON.stringify(taken));
   pausing.process.kill("SIGCONT");
-  // The upstream never answers its own query; whatever the error is, it must not be charged.
+  // The upstream never answers its own query. The search must not be charged, regardless of the error.
   const late = await outcome;
   assert.ok(late.kind === "answered" && late.status >= 500 && late.charge === "0.00;currency=usd");
   const again = await journal.search(pausing.url, request);

@@ -17,7 +17,7 @@ const { upstream, journal, db } = fixture;
 
 after(() => fixture.close());
 
-/** It is not ready, so that a load balancer sends it nothing, but must not do harm with what it gets. */
+/** It is not ready, so that a load balancer sends it nothing, but must not do harm with requests that still arrive. */
 function startServerAt(offset: string) {
   return fixture.startServer({ ...fakedClock(offset) }, "listening");
 }

@@ -53,7 +53,7 @@ export async function assertUnchanged(owner: Queryable, before: Map<string, stri
   assert.deepEqual(changed, [], "rows of these tables were changed without a record");
 }
 
-/** Written by running servers, whatever anyone does, as the time of the last use of a key. */
+/** Written by running servers independently of any action, such as the time of the last use of a key. */
 const ofServers = /^(?:process_reports|tally_writers|upstream_.*|abandoned_calls|usage_.*|worker_.*)$/;
 
 /** A digest of the rows of each table. */

@@ -60,7 +60,7 @@ export interface PatroniCluster {
   /**
    * Waits until the primary has two replicas, one of them synchronous. Halfway to its time limit, copies a replica again that
    * does not stream, as docs/runbooks/failover.md says: if the new primary dies during pg_rewind, Patroni starts the old one
-   * with incomplete data. Resolves with what it did.
+   * with incomplete data. Resolves with a description of its actions.
    */
   heal(): Promise<string>;
   /** How many replicas `heal` has copied. */

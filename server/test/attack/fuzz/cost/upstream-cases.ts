@@ -54,7 +54,7 @@ export function* upstreamCases(operations: readonly FuzzOperation[]): Generator<
   yield answered("many hits with internationalized hosts", (size) =>
     hits(...manyHits(size, (index) => ({ url: `https://${wideHost(index)}.example/` }))),
   );
-  yield answered("many hits that are no objects", (size) => ({
+  yield answered("many hits that are not objects", (size) => ({
     results: [...Array<number>((size / 2) | 0).fill(1), goodHit],
   }));
   yield answered("many hits without a web URL", (size) => hits(...manyHits(size, () => ({ url: "ftp://x" }))));
