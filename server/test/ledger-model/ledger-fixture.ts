@@ -311,7 +311,7 @@ export class LedgerFixture {
     );
   }
 
-  /** Through any of the keys that share the limits. A budget that stays keeps its id, and what was spent of it. */
+  /** Through any of the keys that share the limits. A budget that stays keeps its id and the amount spent. */
   async #setLimits(
     { id: walletId, keys, shared }: FixtureWallet,
     kind: "live" | "test" | "sharing",
