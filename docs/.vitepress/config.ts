@@ -113,18 +113,13 @@ export default defineConfig({
     compressFiles(outDir);
   },
   themeConfig: {
-    // A word in a title counts more than a word in the text, and "budget" finds "Budgets" as well as "budget".
+    // A word in a title counts more than a word in the text, and "budget" finds "Budgets" as well as "budget". Only
+    // data: VitePress sends functions as text, and the policy blocks their evaluation.
     search: {
       provider: "local",
       options: {
         miniSearch: {
-          searchOptions: {
-            boost: { title: 6, titles: 2, text: 1 },
-            weights: { prefix: 0.95, fuzzy: 0.2 },
-            // A page comes before its sections. VitePress evaluates the function in the browser.
-            boostDocument: (_id: string, _term: string, section?: Record<string, unknown>) =>
-              (section?.["titles"] as unknown[] | undefined)?.length === 0 ? 2 : 1,
-          },
+          searchOptions: { boost: { title: 6, titles: 2, text: 1 }, weights: { prefix: 0.95, fuzzy: 0.2 } },
         },
       },
     },
