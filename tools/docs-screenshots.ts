@@ -58,6 +58,7 @@ async function search(page: Page, screenshot: string): Promise<void> {
   await page.getByRole("searchbox").fill("budget");
   const hit = page.locator("#localsearch-list a").first();
   const text = await hit.textContent({ timeout: 10_000 }).catch(() => null);
-  if (text?.trim().startsWith("Budgets") !== true) errors.push(`the first hit of the docs search for "budget" is ${text}`);
+  if (text?.trim().startsWith("Budgets") !== true)
+    errors.push(`the first hit of the docs search for "budget" is ${text}`);
   await page.screenshot({ path: screenshot });
 }
