@@ -6,26 +6,39 @@ import { describeRoutes, exampleOf } from "./api-docs/openapi.ts";
 import { problemMembers } from "./api-docs/problem-schema.ts";
 import type { ReferenceExample } from "./api-docs/reference-example.ts";
 import { renderExamples } from "./api-docs/render-examples.ts";
+import { renderLimits } from "./api-docs/render-limits.ts";
 import { fieldTable, type OpenapiDocument, renderReference } from "./api-docs/render-reference.ts";
 import { resolveReferences } from "./api-docs/resolve-references.ts";
 import { type ApiDependencies, apiRoutes } from "./app/api-routes.ts";
+import { networkLimits } from "./app/console-app.ts";
+import { constants } from "./config/constants.ts";
 import { renderProviderSettings, renderSettings } from "./config/settings-page.ts";
+import { maxAttempts, maxEmailsFromNetwork, maxEmailsTo, maxInvitations } from "./console/sign-in-limits.ts";
+import { maxOpenInvitations } from "./console/team-routes.ts";
 import { checksumOfSchema, parseVersion } from "./db/schema-files.ts";
 import { dialects } from "./dialects/dialects.ts";
 import { renderTable } from "./dialects/render-table.ts";
+import { maxSearches } from "./keys/key-body.ts";
 import { renderScopes } from "./keys/scopes.ts";
 import { insertGenerated } from "./lib/insert-generated.ts";
 import { version } from "./lib/version.ts";
+import { poolParts } from "./limits/admission.ts";
+import { maxInvalidPerMinute } from "./limits/key-guessing.ts";
+import { managementLimits } from "./limits/request-limits.ts";
+import { unpaidCalls } from "./limits/unpaid-limit.ts";
 import { type ProblemCode, problemCodes, problemRow } from "./problems/problems.ts";
 import { adapters } from "./providers/providers.ts";
+import { testRequestsFactor } from "./search/limit-searches.ts";
 import { publicRoutes } from "./sites/public-routes.ts";
 import { renderMetricsPage } from "./telemetry/metrics-page.ts";
+import { maxHolds } from "./wallet/wallet.ts";
 import { renderEvents } from "./webhooks/event-types.ts";
 
 // `npm run generate` writes openapi.json and the reference in docs from the routes, docs/problems from problems.ts,
-// the tables in docs/compat from the dialects, the scopes in docs/api-keys.md from scopes.ts, the events in docs/webhooks.md from event-types.ts, docs/metrics.md from
-// metric-table.ts, docs/settings.md from config/settings.ts, docs/examples.md from examples, docs/changelog.md from
-// CHANGELOG.md, the chart's alert rules, and server/sql/VERSION.
+// the tables in docs/compat from the dialects, the scopes in docs/api-keys.md from scopes.ts, the events in docs/webhooks.md
+// from event-types.ts, the tables in docs/rate-limits.md from the constants, docs/metrics.md from metric-table.ts,
+// docs/settings.md from config/settings.ts, docs/examples.md from examples, docs/changelog.md from CHANGELOG.md, the chart's
+// alert rules, and server/sql/VERSION.
 // With --check it fails if any is stale.
 
 const root = new URL("../../", import.meta.url);
@@ -42,6 +55,7 @@ const files = new Map<string, string>([
     "docs/webhooks.md",
     insertGenerated(readOrEmpty("docs/webhooks.md"), "server/src/webhooks/event-types.ts", renderEvents()),
   ],
+  ["docs/rate-limits.md", limitsPage()],
   ["server/sql/VERSION", schemaVersion()],
   // A chart can contain only files from its own folder.
   ["deploy/helm/pennyblack/files/rules.yml", alertRules()],
@@ -74,6 +88,30 @@ function examples(): Map<string, string> {
 function settingsPage(): string {
   const page = insertGenerated(readOrEmpty("docs/settings.md"), "server/src/config/settings.ts", renderSettings());
   return insertGenerated(page, "server/src/providers", renderProviderSettings(adapters));
+}
+
+function limitsPage(): string {
+  const { requests, signIn, slots } = renderLimits({
+    ...constants,
+    searchesOfKey: maxSearches,
+    walletTestRequests: constants.walletTestRate * testRequestsFactor,
+    management: managementLimits,
+    network: networkLimits,
+    unpaidCalls,
+    invalidKeysPerMinute: maxInvalidPerMinute,
+    waitingHolds: maxHolds,
+    signIn: {
+      attempts: maxAttempts,
+      emailsFromNetwork: maxEmailsFromNetwork,
+      emailsTo: maxEmailsTo,
+      invitations: maxInvitations,
+    },
+    openInvitations: maxOpenInvitations,
+    pools: poolParts,
+  });
+  const page = insertGenerated(readOrEmpty("docs/rate-limits.md"), "server/src/limits", requests);
+  const withSignIn = insertGenerated(page, "server/src/console/sign-in-limits.ts", signIn);
+  return insertGenerated(withSignIn, "server/src/limits/admission.ts", slots);
 }
 
 /** All groups in one file. */

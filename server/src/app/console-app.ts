@@ -35,7 +35,7 @@ export interface ConsoleAppDependencies {
 }
 
 /** Per IP address, which a whole office may share. */
-const networkLimits = { kind: "network" as const, searchesPerSecond: 200, searchesInFlight: 64 };
+export const networkLimits = { kind: "network" as const, searchesPerSecond: 200, searchesInFlight: 64 };
 
 /** Empty if sign-in is not configured. */
 export function createConsoleRoutes(dependencies: ConsoleAppDependencies): Route[] {

@@ -18,6 +18,9 @@ import { invalidField } from "./sign-in-routes.ts";
 
 // Members and invitations of a wallet's account. The database checks permissions again under the account's lock.
 
+/** pb.invite_to_team has the same. */
+export const maxOpenInvitations = 100;
+
 const roleField = Type.Enum([...roles]);
 const readRole = jsonReader(Type.Object({ role: roleField }, { additionalProperties: false }));
 const readInvitation = jsonReader(
@@ -175,9 +178,9 @@ function throwUnlessDone(outcome: TeamOutcome): void {
   if (outcome === "done") return;
   if (outcome === "not_found") throw memberNotFound();
   if (outcome === "too_many") {
-    const exceeded = { limit: "account_invitations" as const, max: 100, retryAfterSeconds: 1 };
+    const exceeded = { limit: "account_invitations" as const, max: maxOpenInvitations, retryAfterSeconds: 1 };
     throw limitProblem("rate_limited", exceeded, {
-      detail: "The account has reached the limit of 100 open invitations. Nothing was sent. Revoke some first.",
+      detail: `The account has reached the limit of ${maxOpenInvitations} open invitations. Nothing was sent. Revoke some first.`,
     });
   }
   throw new Problem(outcome);

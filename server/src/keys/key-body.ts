@@ -14,6 +14,9 @@ import { findSourcesFaults, normalizeSources, sourcesSchema } from "./source-pol
 
 // Request bodies of the key routes.
 
+/** Per second, and in flight, of one key. */
+export const maxSearches = 1_000;
+
 const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Union([schema, Type.Null()]);
 
@@ -51,8 +54,8 @@ const changeable = {
   expires_at: Type.Optional(
     orNull(Type.String({ maxLength: 40, description: "A future time as in RFC 3339. Null for no expiry." })),
   ),
-  searches_per_second: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 1_000 })),
-  searches_in_flight: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, default: 1_000 })),
+  searches_per_second: Type.Optional(Type.Integer({ minimum: 1, maximum: maxSearches, default: maxSearches })),
+  searches_in_flight: Type.Optional(Type.Integer({ minimum: 1, maximum: maxSearches, default: maxSearches })),
   budget: Type.Optional(
     orNull(
       Type.Object(
@@ -144,7 +147,7 @@ export function readNewKey(
     );
   if (mode === "mgmt") faults.push(...findSpendingLimits(body));
   const fields = readFields(body, faults, mode === "test" ? undefined : maxOnly);
-  const { searches_per_second = 1_000, searches_in_flight = 1_000 } = fields;
+  const { searches_per_second = maxSearches, searches_in_flight = maxSearches } = fields;
   return { ...fields, searches_per_second, searches_in_flight, scopes };
 }
 

@@ -9,6 +9,7 @@ import type { KeyGuessLimiter } from "../limits/key-guessing.ts";
 import { Problem, type ProblemOptions } from "../problems/problems.ts";
 import { type CompatBody, toCompat } from "./compat.ts";
 import { describeInvalidKey } from "./describe-invalid-key.ts";
+import { maxSearches } from "./key-body.ts";
 import { type CachedKey, createKeyCache } from "./key-cache.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
 import { defaultScopes, hasScope, type Scope } from "./scopes.ts";
@@ -208,8 +209,8 @@ export async function createKey(db: Queryable, pepper: Pepper, newKey: NewKey): 
       newKey.scopes ?? defaultScopes[newKey.mode],
       newKey.expiresAt ?? null,
       newKey.allowedIps ?? null,
-      newKey.searchesPerSecond ?? 1_000,
-      newKey.searchesInFlight ?? 1_000,
+      newKey.searchesPerSecond ?? maxSearches,
+      newKey.searchesInFlight ?? maxSearches,
       newKey.limitsId ?? null,
     ],
   );

@@ -46,6 +46,9 @@ export interface AdmissionLimits {
 
 export const defaultAdmission: Pick<AdmissionLimits, "min" | "maxDelayMs"> = { min: 250, maxDelayMs: 100 };
 
+/** Parts of the slots. */
+export const poolParts = { tests: 0.05, lookUps: 0.05, public: 0.05, webhooks: 0.01 };
+
 const intervalMs = 10;
 
 /** Starts the timer. */
@@ -68,16 +71,19 @@ export function createAdmission(limits: AdmissionLimits, nowMs: number): Admissi
   const pools = {
     callers: createPool({ name: "server_in_flight", share: "wallet_share", max, ownerShare: walletShare }, scale),
     tests: createPool(
-      { name: "server_test_in_flight", share: "wallet_share", max: part(0.05), ownerShare: 0.5 },
+      { name: "server_test_in_flight", share: "wallet_share", max: part(poolParts.tests), ownerShare: 0.5 },
       scale,
     ),
-    lookUps: createPool({ name: "server_look_ups", share: "network_share", max: part(0.05), ownerShare: 0.5 }, scale),
+    lookUps: createPool(
+      { name: "server_look_ups", share: "network_share", max: part(poolParts.lookUps), ownerShare: 0.5 },
+      scale,
+    ),
     public: createPool(
-      { name: "server_public_in_flight", share: "network_share", max: part(0.05), ownerShare: 0.5 },
+      { name: "server_public_in_flight", share: "network_share", max: part(poolParts.public), ownerShare: 0.5 },
       scale,
     ),
     webhooks: createPool(
-      { name: "server_webhooks_in_flight", share: "network_share", max: part(0.01), ownerShare: 0.5 },
+      { name: "server_webhooks_in_flight", share: "network_share", max: part(poolParts.webhooks), ownerShare: 0.5 },
       scale,
     ),
   };

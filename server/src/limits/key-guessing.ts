@@ -25,7 +25,7 @@ export interface KeyIdentity {
   digest: () => string;
 }
 
-const maxInvalidPerMinute = 100;
+export const maxInvalidPerMinute = 100;
 const maxEntries = 50_000;
 const knownLocallyMs = 3_600_000;
 const knownInRedisSeconds = 86_400;

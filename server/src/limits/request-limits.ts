@@ -86,7 +86,7 @@ export function createRequestLimits(options: RequestLimitsOptions): AcquireSlot 
 }
 
 /** Management reads share a few database connections, so their limits are lower than those of searches. */
-const managementLimits = { kind: "management" as const, searchesPerSecond: 200, searchesInFlight: 16 };
+export const managementLimits = { kind: "management" as const, searchesPerSecond: 200, searchesInFlight: 16 };
 
 /**
  * Limits management requests per wallet, because a wallet can have a thousand keys, and separately from searches, so that

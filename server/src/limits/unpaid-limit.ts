@@ -33,8 +33,8 @@ interface SearchResult {
   unpaidCalls: number;
 }
 
-const perMinute = 5;
-const burst = 20;
+export const unpaidCalls = { burst: 20, perMinute: 5 };
+const { burst, perMinute } = unpaidCalls;
 const msPerCall = 60_000 / perMinute;
 /** As many as a key may have in flight by default. */
 const maxCredits = 1_000;

@@ -22,7 +22,7 @@ interface LimitDependencies {
 }
 
 /** Invalid and valid requests with test keys, as a multiple of the valid ones. */
-const testRequestsFactor = 10;
+export const testRequestsFactor = 10;
 
 export interface SearchSlot extends Pick<Slot, "release"> {
   headers: RateLimitHeaders;

@@ -172,7 +172,7 @@ export interface LedgerOptions {
 export type LedgerKind = "hold" | "capture" | "release";
 
 /** More holds than this could not be decided before they time out. One wallet can fill half of the queue. */
-const maxHolds = 2_000;
+export const maxHolds = 2_000;
 
 /** The number of requests a server admits, so there is always a slot to finish a search that was admitted. */
 const maxSettlements = 4_000;
