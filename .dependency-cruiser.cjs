@@ -24,6 +24,7 @@ const publicFiles = {
   evidence: ["evidence"],
   cells: ["cells"],
   usage: ["usage"],
+  status: ["status"],
   activity: ["activity-routes"],
   webhooks: ["webhooks"],
   email: ["email"],

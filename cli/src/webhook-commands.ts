@@ -33,6 +33,7 @@ const eventTypes: Record<EventType, true> = {
   "key.rotated": true,
   "key.revoked": true,
   "key.budget_spent": true,
+  "service.incident": true,
 };
 
 const outOption = ["--out <file>", "write the secret to a new file readable only by you"] as const;

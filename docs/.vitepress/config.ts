@@ -73,6 +73,7 @@ const operators = [
   { text: "Scaling", link: "/scaling" },
   { text: "Observability", link: "/observability" },
   { text: "Metrics", link: "/metrics" },
+  { text: "Status page", link: "/status-page" },
   { text: "Accounting", link: "/accounting" },
   { text: "Upgrading", link: "/upgrading" },
   { text: "Releases", link: "/releasing" },

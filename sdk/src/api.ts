@@ -950,7 +950,7 @@ export type EndUserSettings = {
 };
 
 /** @enum {string} */
-export type EventType = "wallet.low_balance" | "wallet.depleted" | "top_up.succeeded" | "top_up.failed" | "key.created" | "key.rotated" | "key.revoked" | "key.budget_spent";
+export type EventType = "wallet.low_balance" | "wallet.depleted" | "top_up.succeeded" | "top_up.failed" | "key.created" | "key.rotated" | "key.revoked" | "key.budget_spent" | "service.incident";
 
 export type Webhook = {
     /** Format: uuid */
@@ -1185,6 +1185,86 @@ export type StripeEvent = {
 export type StripeEventOutcome = {
     /** How the event was applied. */
     outcome: string;
+};
+
+export type ServiceObjective = {
+    /** @enum {string} */
+    name: "availability" | "own_availability" | "own_latency";
+    /** The ratio that the operator aims for. */
+    target: number;
+    /** The ratio in the last 30 days, rounded down. Null without requests. */
+    value: number | null;
+    /** Null without requests. */
+    met: boolean | null;
+};
+
+export type StatusDay = {
+    /** Format: date */
+    day: string;
+    /** As in `objectives`. Null without requests. */
+    availability: number | null;
+    /** 95th percentile of the time from the request to the charge of successful searches, rounded up to two digits. Null without searches. */
+    p95_ms: number | null;
+};
+
+export type IncidentUpdate = {
+    /** Format: date-time */
+    at: string;
+    text: string;
+};
+
+export type Incident = {
+    /** Format: uuid */
+    id: string;
+    title: string;
+    /** @enum {string} */
+    impact: "degraded" | "outage";
+    /**
+     * Format: date-time
+     * When the incident started.
+     */
+    opened_at: string;
+    /** Null while it is open. */
+    closed_at: string | null;
+    /** What the operator reported, oldest first. */
+    updates: IncidentUpdate[];
+};
+
+export type StatusCell = {
+    name: string;
+    /**
+     * `degraded` or `outage`: the impact of an open incident. `unavailable`: no server is running, or the database does not respond.
+     * @enum {string}
+     */
+    state: "operational" | "degraded" | "outage" | "unavailable";
+    /** In the last 30 days. Null without requests, and if the cell could not be read. */
+    availability: number | null;
+};
+
+export type ServiceStatus = {
+    /**
+     * `degraded` or `outage`: the impact of an open incident. `unavailable`: no server is running, or the database does not respond.
+     * @enum {string}
+     */
+    state: "operational" | "degraded" | "outage" | "unavailable";
+    /**
+     * Format: date-time
+     * When these figures were read. Older than 15 minutes: this copy is out of date.
+     */
+    written_at: string;
+    /**
+     * Format: date-time
+     * Searches that started before this time are counted.
+     */
+    counted_before: string;
+    /** `availability`: requests that succeeded, of those that were not rejected because of the caller. `own_availability`: the same, without failures of providers. `own_latency`: successful searches that spent at most 100 ms outside of providers. */
+    objectives: ServiceObjective[];
+    /** The last 90 days in UTC, oldest first. The last one is today. */
+    days: StatusDay[];
+    /** Open, or closed in the last 90 days. Newest first. */
+    incidents: Incident[];
+    /** Present on a page of several cells. The figures of the page are those of all cells together. */
+    cells?: StatusCell[];
 };
 
 export type OpenapiDocument = {

@@ -728,6 +728,44 @@ create table pb.upstream_hours (
   primary key (hour, provider, outcome, up_to_ms)
 ) with (fillfactor = 50);
 
+-- Live requests of all wallets by outcome and UTC day, for the status page: sums of pb.usage_days, which the worker adds up again
+-- for the last days. 90 days.
+create table pb.status_days (
+  day date not null,
+  outcome text not null check (outcome <> ''),
+  requests bigint not null check (requests >= 0),
+  primary key (day, outcome)
+) with (fillfactor = 50);
+
+-- Charged searches of all wallets by UTC day and time from the request to the charge, counted together with usage. `up_to_ms` is
+-- that time, rounded up to two digits. Slow: over 100 ms of it were not spent waiting for an upstream. 90 days.
+create table pb.latency_days (
+  day date not null,
+  up_to_ms integer not null check (up_to_ms > 0),
+  searches bigint not null check (searches >= 0),
+  slow_searches bigint not null check (slow_searches between 0 and searches),
+  primary key (day, up_to_ms)
+) with (fillfactor = 50);
+
+-- Failures of the service that the operator reports on the status page, and what was reported about each, oldest first.
+create table pb.incidents (
+  id uuid primary key,
+  title text not null check (length(title) between 1 and 120),
+  impact text not null check (impact in ('degraded', 'outage')),
+  opened_at timestamptz not null,
+  closed_at timestamptz,
+  constraint closes_after_it_opens check (closed_at >= opened_at)
+);
+
+create table pb.incident_updates (
+  incident_id uuid not null references pb.incidents,
+  number bigint generated always as identity primary key,
+  at timestamptz not null default clock_timestamp(),
+  text text not null check (length(text) between 1 and 1000)
+);
+
+create index incident_updates_by_incident on pb.incident_updates (incident_id, number);
+
 -- Refusals and replays of the last 7 days: requests that never had a hold. The id is the request id, which contains the time
 -- of the request. Servers store a limited number of them; pb.usage_hours counts all of them. Never the query.
 create table pb.unheld_requests (
@@ -773,7 +811,7 @@ create table pb.events (
   constraint known_events check (
     type in (
       'wallet.low_balance', 'wallet.depleted', 'top_up.succeeded', 'top_up.failed',
-      'key.created', 'key.rotated', 'key.revoked', 'key.budget_spent',
+      'key.created', 'key.rotated', 'key.revoked', 'key.budget_spent', 'service.incident',
       'webhook.test', 'webhook.disabled'
     )
   )
@@ -808,7 +846,7 @@ create table pb.webhook_endpoints (
   constraint subscribes_to_known_events check (
     cardinality(events) > 0 and events <@ array[
       'wallet.low_balance', 'wallet.depleted', 'top_up.succeeded', 'top_up.failed',
-      'key.created', 'key.rotated', 'key.revoked', 'key.budget_spent'
+      'key.created', 'key.rotated', 'key.revoked', 'key.budget_spent', 'service.incident'
     ]
   ),
   constraint disabled_with_reason check ((disabled_at is null) = (disabled_reason is null)),
@@ -900,6 +938,7 @@ insert into pb.acts (act, visibility) values
   ('cell.name', 'operator'),
   ('database.accept', 'operator'), ('database.migrate', 'operator'),
   ('end_user_settings.change', 'owner'),
+  ('incident.close', 'operator'), ('incident.open', 'operator'), ('incident.update', 'operator'),
   ('invitation.create', 'owner'), ('invitation.revoke', 'owner'),
   ('key.change', 'owner'), ('key.create', 'owner'), ('key.revoke', 'owner'), ('key.rotate', 'owner'),
   ('member.change', 'owner'), ('member.join', 'owner'), ('member.remove', 'owner'),

@@ -27,7 +27,7 @@ grant execute on function pb.read_identity
 
 grant execute on function
   pb.hold, pb.capture, pb.release, pb.find_principals, pb.changed_keys, pb.record_key_uses, pb.write_tally, pb.write_requests,
-  pb.read_schema_version, pb.secrets_in_use, pb.report_server, pb.upstream_costs
+  pb.read_schema_version, pb.secrets_in_use, pb.report_server, pb.upstream_costs, pb.read_status
   to pennyblack_ledger;
 
 grant execute on function
@@ -52,7 +52,7 @@ grant execute on function
 grant execute on function
   pb.operator_refund, pb.operator_suspend, pb.operator_revoke_key, pb.operator_health,
   pb.operator_adjust, pb.operator_transfer, pb.operator_decide_adjustment, pb.operator_close_notice, pb.operator_accept_database,
-  pb.operator_view, pb.operator_read_team,
+  pb.operator_view, pb.operator_read_team, pb.open_incident, pb.update_incident, pb.read_status,
   pb.own_wallet, pb.own_search_ids, pb.searches_listed_since, pb.requests_listed_since, pb.are_requests_complete, pb.utc_day,
   pb.close_month, pb.trial_balance, pb.find_principals, pb.read_schema_version, pb.usage_as_of,
   pb.webhook_lag
@@ -68,7 +68,7 @@ grant execute on function
 -- The worker expires holds, closes hours, counts usage, delivers events and deletes expired rows. It cannot change or
 -- delete rows of the ledger in any other way. Retention drops partitions, which only the owner can do.
 grant execute on function
-  pb.read_schema_version, pb.sweep, pb.roll_up_usage, pb.recount_usage, pb.usage_as_of, pb.make_partitions,
+  pb.read_schema_version, pb.sweep, pb.roll_up_usage, pb.recount_usage, pb.count_status, pb.read_status, pb.usage_as_of, pb.make_partitions,
   pb.partition_days_ahead, pb.drop_old_requests, pb.dispatch_events, pb.claim_deliveries, pb.return_delivery, pb.finish_delivery,
   pb.webhook_lag, pb.claim_alert_emails, pb.finish_alert_email, pb.claim_sign_in_emails, pb.finish_sign_in_email,
   pb.delete_expired_answers, pb.delete_ended_windows, pb.delete_old_end_users, pb.delete_old_events, pb.delete_expired_sign_ins,

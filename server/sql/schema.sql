@@ -1079,7 +1079,7 @@ CREATE TABLE pb.events (
     dispatched_at timestamp with time zone,
     email_due_at timestamp with time zone,
     email_attempts smallint DEFAULT 0 NOT NULL,
-    CONSTRAINT known_events CHECK ((type = ANY (ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text, 'webhook.test'::text, 'webhook.disabled'::text])))
+    CONSTRAINT known_events CHECK ((type = ANY (ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text, 'service.incident'::text, 'webhook.test'::text, 'webhook.disabled'::text])))
 );
 
 CREATE FUNCTION pb.claim_alert_emails(max_emails integer) RETURNS TABLE(id uuid, wallet_id uuid, type text, data jsonb, event_at timestamp with time zone, attempt smallint)
@@ -1547,6 +1547,35 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.count_latencies(since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(day date, up_to_ms integer, searches bigint, slow_searches bigint)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
+    SET work_mem TO '64MB'
+    AS $$
+#variable_conflict use_column
+declare
+  first_id uuid := pb.uuid_floor(since - interval '1 day');
+  last_id uuid := pb.uuid_floor(until + interval '1 day');
+begin
+  return query
+  select pb.utc_day(s.held_at),
+    case when t.ms <= 100 then t.ms when t.ms <= 1000 then (t.ms + 9) / 10 * 10 else (t.ms + 99) / 100 * 100 end,
+    count(*), count(*) filter (where t.ms - s.upstream_ms > 100)
+  from pb.searches s, lateral (
+    select greatest(
+      coalesce(s.auth_ms + s.hold_ms, 0) + round(extract(epoch from s.settled_at - s.held_at) * 1000)::integer, 1
+    ) as ms
+  ) t
+  where s.id >= first_id and s.id <= last_id and s.held_at >= since and s.held_at < until
+    and s.state = 'captured' and s.mode = 'live'
+  group by 1, 2;
+end
+$$;
+
 CREATE FUNCTION pb.count_searches(since timestamp with time zone, until timestamp with time zone) RETURNS TABLE(wallet_id uuid, hour timestamp with time zone, key_id uuid, mode pb.key_mode, category text, outcome text, searches bigint, charged_micros bigint)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1568,6 +1597,27 @@ begin
   from pb.searches s
   where s.id >= first_id and s.id <= last_id and s.held_at >= since and s.held_at < until and s.state <> 'pending'
   group by 1, 2, 3, 4, 5, 6;
+end
+$$;
+
+CREATE FUNCTION pb.count_status() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+declare
+  first_day date := pb.utc_day(clock_timestamp()) - 89;
+  since date;
+begin
+  perform pg_advisory_xact_lock(hashtext('pb.count_status'));
+  since := greatest(first_day, (select max(s.day) - 2 from pb.status_days s));
+  insert into pb.status_days as s (day, outcome, requests)
+  select u.day, u.outcome, sum(u.searches)::bigint
+  from pb.usage_days u where u.day >= since and u.mode = 'live'
+  group by u.day, u.outcome
+  on conflict (day, outcome) do update set requests = excluded.requests where s.requests <> excluded.requests;
+  delete from pb.status_days s where s.day < first_day;
+  delete from pb.latency_days l where l.day < first_day;
 end
 $$;
 
@@ -2166,6 +2216,33 @@ begin
   end if;
   perform pb.record_own_change(p_actor, 'webhook.delete', p_id::text, pb.webhook_settings(deleted));
   return true;
+end
+$$;
+
+CREATE TABLE pb.incidents (
+    id uuid NOT NULL,
+    title text NOT NULL,
+    impact text NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    CONSTRAINT closes_after_it_opens CHECK ((closed_at >= opened_at)),
+    CONSTRAINT incidents_impact_check CHECK ((impact = ANY (ARRAY['degraded'::text, 'outage'::text]))),
+    CONSTRAINT incidents_title_check CHECK (((length(title) >= 1) AND (length(title) <= 120)))
+);
+
+CREATE FUNCTION pb.describe_incident(i pb.incidents) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return jsonb_build_object(
+    'id', i.id, 'title', i.title, 'impact', i.impact, 'opened_at', pb.iso_time(i.opened_at),
+    'closed_at', pb.iso_time(i.closed_at),
+    'updates', (
+      select jsonb_agg(jsonb_build_object('at', pb.iso_time(u.at), 'text', u.text) order by u.number)
+      from pb.incident_updates u where u.incident_id = i.id
+    )
+  );
 end
 $$;
 
@@ -3563,6 +3640,17 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.open_incident(p_operator text, p_reason text, p_id uuid, p_title text, p_impact text, p_text text, p_opened_at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  insert into pb.incidents (id, title, impact, opened_at)
+  values (p_id, p_title, p_impact, least(p_opened_at, clock_timestamp()));
+  perform pb.report_incident(p_operator, p_reason, 'incident.open', p_id, p_text, null);
+end
+$$;
+
 CREATE FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_transfer uuid) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4517,6 +4605,36 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.read_status() RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+declare
+  now_at timestamptz := clock_timestamp();
+begin
+  return jsonb_build_object(
+    'now', pb.iso_time(now_at),
+    'counted_before', (select pb.iso_time(w.counted_before) from pb.usage_watermark w),
+    'server_seen_at', (select pb.iso_time(max(r.seen_at)) from pb.process_reports r where r.kind = 'server'),
+    'outcomes', (
+      select coalesce(jsonb_agg(jsonb_build_array(s.day, s.outcome, s.requests) order by s.day, s.outcome), '[]')
+      from pb.status_days s where s.requests > 0 and s.day > pb.utc_day(now_at) - 90
+    ),
+    'latencies', (
+      select coalesce(
+        jsonb_agg(jsonb_build_array(l.day, l.up_to_ms, l.searches, l.slow_searches) order by l.day, l.up_to_ms), '[]'
+      )
+      from pb.latency_days l where l.searches > 0 and l.day > pb.utc_day(now_at) - 90
+    ),
+    'incidents', (
+      select coalesce(jsonb_agg(pb.describe_incident(i) order by i.opened_at desc, i.id), '[]')
+      from pb.incidents i where i.closed_at is null or i.closed_at > now_at - interval '90 days'
+    )
+  );
+end
+$$;
+
 CREATE FUNCTION pb.read_team(p_session bytea, p_wallet uuid) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4872,8 +4990,13 @@ begin
       = (d.wallet_id, pb.utc_day(p_hour), d.key_id, d.mode, d.category, d.outcome, true);
     corrected := corrected + 1;
   end loop;
-  -- End users have no hours, so their whole day is counted again.
+  -- End users and latencies have no hours, so their whole day is counted again.
   if corrected > 0 then
+    delete from pb.latency_days l where l.day = pb.utc_day(p_hour);
+    insert into pb.latency_days
+    select * from pb.count_latencies(
+      date_trunc('day', p_hour, 'utc'), least(date_trunc('day', p_hour, 'utc') + interval '1 day', counted_before)
+    );
     delete from pb.usage_end_users u where u.day = pb.utc_day(p_hour);
     insert into pb.usage_end_users
     select * from pb.count_end_users(
@@ -5039,6 +5162,33 @@ begin
     return null;
   end if;
   return pb.queue_delivery(d.wallet_id, d.endpoint_id, d.event_id);
+end
+$$;
+
+CREATE FUNCTION pb.report_incident(p_operator text, p_reason text, p_act text, p_id uuid, p_text text, p_before jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  i pb.incidents;
+begin
+  insert into pb.incident_updates (incident_id, text) values (p_id, p_text);
+  select f.* into i from pb.incidents f where f.id = p_id;
+  perform pb.record_operator_act(
+    p_operator, p_reason, p_act, p_id::text, p_before => p_before,
+    p_after => jsonb_build_object('title', i.title, 'impact', i.impact, 'text', p_text)
+  );
+  perform pb.emit_event(
+    e.wallet_id, 'service.incident',
+    jsonb_build_object(
+      'incident_id', i.id, 'title', i.title, 'impact', i.impact, 'text', p_text, 'opened_at', pb.iso_time(i.opened_at),
+      'closed_at', pb.iso_time(i.closed_at)
+    )
+  )
+  from (
+    select distinct w.wallet_id from pb.webhook_endpoints w
+    where w.disabled_at is null and 'service.incident' = any (w.events) order by w.wallet_id
+  ) e;
 end
 $$;
 
@@ -5341,6 +5491,11 @@ begin
   select * from pb.count_end_users(since, until)
   on conflict (wallet_id, day, mode, end_user) do update
   set searches = u.searches + excluded.searches, charged_micros = u.charged_micros + excluded.charged_micros;
+
+  insert into pb.latency_days as l
+  select * from pb.count_latencies(since, until)
+  on conflict (day, up_to_ms) do update
+  set searches = l.searches + excluded.searches, slow_searches = l.slow_searches + excluded.slow_searches;
 
   update pb.usage_watermark set counted_before = until;
 end
@@ -6130,6 +6285,30 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.update_incident(p_operator text, p_reason text, p_id uuid, p_impact text, p_text text, is_closing boolean) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  previous pb.incidents;
+begin
+  select i.* into previous from pb.incidents i where i.id = p_id for update;
+  if not found then
+    return 'not_found';
+  elsif previous.closed_at is not null then
+    return 'closed';
+  end if;
+  update pb.incidents i
+  set impact = coalesce(p_impact, i.impact), closed_at = case when is_closing then clock_timestamp() end
+  where i.id = p_id;
+  perform pb.report_incident(
+    p_operator, p_reason, case when is_closing then 'incident.close' else 'incident.update' end, p_id, p_text,
+    jsonb_build_object('title', previous.title, 'impact', previous.impact)
+  );
+  return 'done';
+end
+$$;
+
 CREATE TABLE pb.upstream_days (
     day date NOT NULL,
     provider text NOT NULL,
@@ -6194,7 +6373,7 @@ CREATE TABLE pb.webhook_endpoints (
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT disabled_with_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
     CONSTRAINT previous_secret_ends CHECK (((previous_secret IS NULL) = (previous_until IS NULL))),
-    CONSTRAINT subscribes_to_known_events CHECK (((cardinality(events) > 0) AND (events <@ ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text]))),
+    CONSTRAINT subscribes_to_known_events CHECK (((cardinality(events) > 0) AND (events <@ ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text, 'service.incident'::text]))),
     CONSTRAINT webhook_endpoints_description_check CHECK ((length(description) <= 200)),
     CONSTRAINT webhook_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['owner'::text, 'gone'::text, 'failing'::text]))),
     CONSTRAINT webhook_endpoints_url_check CHECK ((length(url) <= 2048))
@@ -6509,6 +6688,23 @@ CREATE TABLE pb.identities (
     CONSTRAINT identities_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
 );
 
+CREATE TABLE pb.incident_updates (
+    incident_id uuid NOT NULL,
+    number bigint NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    text text NOT NULL,
+    CONSTRAINT incident_updates_text_check CHECK (((length(text) >= 1) AND (length(text) <= 1000)))
+);
+
+ALTER TABLE pb.incident_updates ALTER COLUMN number ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME pb.incident_updates_number_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE pb.key_limit_budgets (
     limits_id uuid NOT NULL,
     wallet_id uuid NOT NULL,
@@ -6523,6 +6719,17 @@ CREATE TABLE pb.key_limits (
     wallet_id uuid NOT NULL,
     mode pb.key_mode NOT NULL
 );
+
+CREATE TABLE pb.latency_days (
+    day date NOT NULL,
+    up_to_ms integer NOT NULL,
+    searches bigint NOT NULL,
+    slow_searches bigint NOT NULL,
+    CONSTRAINT latency_days_check CHECK (((slow_searches >= 0) AND (slow_searches <= searches))),
+    CONSTRAINT latency_days_searches_check CHECK ((searches >= 0)),
+    CONSTRAINT latency_days_up_to_ms_check CHECK ((up_to_ms > 0))
+)
+WITH (fillfactor='50');
 
 CREATE TABLE pb.ledger_accounts (
     account text NOT NULL,
@@ -6620,6 +6827,15 @@ CREATE TABLE pb.schema_objects (
     name text NOT NULL,
     checksum text NOT NULL
 );
+
+CREATE TABLE pb.status_days (
+    day date NOT NULL,
+    outcome text NOT NULL,
+    requests bigint NOT NULL,
+    CONSTRAINT status_days_outcome_check CHECK ((outcome <> ''::text)),
+    CONSTRAINT status_days_requests_check CHECK ((requests >= 0))
+)
+WITH (fillfactor='50');
 
 CREATE TABLE pb.transfers (
     amount_micros bigint NOT NULL,
@@ -6894,6 +7110,12 @@ ALTER TABLE ONLY pb.idempotency
 ALTER TABLE ONLY pb.identities
     ADD CONSTRAINT identities_pkey PRIMARY KEY (issuer, subject);
 
+ALTER TABLE ONLY pb.incident_updates
+    ADD CONSTRAINT incident_updates_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY pb.incidents
+    ADD CONSTRAINT incidents_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY pb.incomplete_hours
     ADD CONSTRAINT incomplete_hours_pkey PRIMARY KEY (hour);
 
@@ -6920,6 +7142,9 @@ ALTER TABLE ONLY pb.keys
 
 ALTER TABLE ONLY pb.keys
     ADD CONSTRAINT keys_wallet_id_id_key UNIQUE (wallet_id, id);
+
+ALTER TABLE ONLY pb.latency_days
+    ADD CONSTRAINT latency_days_pkey PRIMARY KEY (day, up_to_ms);
 
 ALTER TABLE ONLY pb.ledger_accounts
     ADD CONSTRAINT ledger_accounts_code_key UNIQUE (code);
@@ -7034,6 +7259,9 @@ ALTER TABLE ONLY pb.sessions
 
 ALTER TABLE ONLY pb.sign_in_tokens
     ADD CONSTRAINT sign_in_tokens_pkey PRIMARY KEY (digest);
+
+ALTER TABLE ONLY pb.status_days
+    ADD CONSTRAINT status_days_pkey PRIMARY KEY (day, outcome);
 
 ALTER TABLE ONLY pb.sweep_watermark
     ADD CONSTRAINT sweep_watermark_pkey PRIMARY KEY (single_row);
@@ -7161,6 +7389,8 @@ CREATE INDEX event_emails_waiting ON pb.events USING btree (email_due_at) WHERE 
 CREATE INDEX events_waiting ON pb.events USING btree (due_at) WHERE (dispatched_at IS NULL);
 
 CREATE INDEX idempotency_by_age ON pb.idempotency USING brin (claimed_at) WITH (pages_per_range='16', autosummarize='on');
+
+CREATE INDEX incident_updates_by_incident ON pb.incident_updates USING btree (incident_id, number);
 
 CREATE INDEX key_limits_by_budget ON pb.key_limit_budgets USING btree (budget_id);
 
@@ -7351,6 +7581,9 @@ ALTER TABLE ONLY pb.hour_trees
 
 ALTER TABLE ONLY pb.identities
     ADD CONSTRAINT identities_person_id_fkey FOREIGN KEY (person_id) REFERENCES pb.people(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY pb.incident_updates
+    ADD CONSTRAINT incident_updates_incident_id_fkey FOREIGN KEY (incident_id) REFERENCES pb.incidents(id);
 
 ALTER TABLE ONLY pb.invitations
     ADD CONSTRAINT invitations_account_id_fkey FOREIGN KEY (account_id) REFERENCES pb.accounts(id);
@@ -7767,7 +8000,12 @@ REVOKE ALL ON FUNCTION pb.count_calls(upstreams jsonb, wallets jsonb) FROM PUBLI
 
 REVOKE ALL ON FUNCTION pb.count_end_users(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.count_latencies(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.count_searches(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.count_status() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.count_status() TO pennyblack_worker;
 
 REVOKE ALL ON FUNCTION pb.count_unheld(counts jsonb) FROM PUBLIC;
 
@@ -7827,6 +8065,8 @@ GRANT ALL ON FUNCTION pb.delete_test_searches(p_partition text, p_wallet uuid, p
 
 REVOKE ALL ON FUNCTION pb.delete_webhook(p_actor uuid, p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.delete_webhook(p_actor uuid, p_id uuid) TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.describe_incident(i pb.incidents) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.describe_key(k pb.keys) FROM PUBLIC;
 
@@ -8102,6 +8342,9 @@ GRANT ALL ON FUNCTION pb.name_person(p_person uuid) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.needs_approval(p_operator text, p_kind text, p_amount bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.open_incident(p_operator text, p_reason text, p_id uuid, p_title text, p_impact text, p_text text, p_opened_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.open_incident(p_operator text, p_reason text, p_id uuid, p_title text, p_impact text, p_text text, p_opened_at timestamp with time zone) TO pennyblack_operator;
+
 REVOKE ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_transfer uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.open_own_account(p_session bytea, p_person_name text, p_account_name text, p_wallet uuid, trial_address bytea, trial_transfer uuid) TO pennyblack_people;
 
@@ -8363,6 +8606,11 @@ GRANT ALL ON FUNCTION pb.read_schema_version(OUT version integer, OUT serves_sin
 REVOKE ALL ON FUNCTION pb.read_session(p_session bytea) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_session(p_session bytea) TO pennyblack_people;
 
+REVOKE ALL ON FUNCTION pb.read_status() FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.read_status() TO pennyblack_ledger;
+GRANT ALL ON FUNCTION pb.read_status() TO pennyblack_operator;
+GRANT ALL ON FUNCTION pb.read_status() TO pennyblack_worker;
+
 REVOKE ALL ON FUNCTION pb.read_team(p_session bytea, p_wallet uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_team(p_session bytea, p_wallet uuid) TO pennyblack_people;
 
@@ -8422,6 +8670,8 @@ REVOKE ALL ON FUNCTION pb.replace_data_keys(wallet_ids uuid[], new_keys bytea[])
 
 REVOKE ALL ON FUNCTION pb.replay_delivery(p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.replay_delivery(p_id uuid) TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.report_incident(p_operator text, p_reason text, p_act text, p_id uuid, p_text text, p_before jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.report_process(p_process uuid, p_kind text, p_secrets text[], p_stopped boolean) FROM PUBLIC;
 
@@ -8548,6 +8798,9 @@ REVOKE ALL ON FUNCTION pb.transfer_fits_kind(kind pb.transfer_kind, from_account
 REVOKE ALL ON FUNCTION pb.trial_balance(p_month date) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.trial_balance(p_month date) TO pennyblack_operator;
 GRANT ALL ON FUNCTION pb.trial_balance(p_month date) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.update_incident(p_operator text, p_reason text, p_id uuid, p_impact text, p_text text, is_closing boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.update_incident(p_operator text, p_reason text, p_id uuid, p_impact text, p_text text, is_closing boolean) TO pennyblack_operator;
 
 GRANT SELECT ON TABLE pb.upstream_days TO pennyblack_operator;
 

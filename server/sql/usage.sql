@@ -53,6 +53,33 @@ begin
 end
 $$;
 
+-- Counts the charged searches held in a range of time by UTC day and by the time from the request to the charge. A search whose
+-- server did not report its steps counts from its hold, as in lists.
+create or replace function pb.count_latencies(since timestamptz, until timestamptz)
+returns table (day date, up_to_ms integer, searches bigint, slow_searches bigint)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_custom_plan
+set enable_seqscan = off set enable_indexscan = off set work_mem = '64MB' as $$
+#variable_conflict use_column
+declare
+  first_id uuid := pb.uuid_floor(since - interval '1 day');
+  last_id uuid := pb.uuid_floor(until + interval '1 day');
+begin
+  return query
+  select pb.utc_day(s.held_at),
+    case when t.ms <= 100 then t.ms when t.ms <= 1000 then (t.ms + 9) / 10 * 10 else (t.ms + 99) / 100 * 100 end,
+    count(*), count(*) filter (where t.ms - s.upstream_ms > 100)
+  from pb.searches s, lateral (
+    select greatest(
+      coalesce(s.auth_ms + s.hold_ms, 0) + round(extract(epoch from s.settled_at - s.held_at) * 1000)::integer, 1
+    ) as ms
+  ) t
+  where s.id >= first_id and s.id <= last_id and s.held_at >= since and s.held_at < until
+    and s.state = 'captured' and s.mode = 'live'
+  group by 1, 2;
+end
+$$;
+
 -- Deletes counts that no page shows any longer, after the reports of killed servers were used.
 create or replace function pb.delete_old_counts() returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -114,6 +141,11 @@ begin
   on conflict (wallet_id, day, mode, end_user) do update
   set searches = u.searches + excluded.searches, charged_micros = u.charged_micros + excluded.charged_micros;
 
+  insert into pb.latency_days as l
+  select * from pb.count_latencies(since, until)
+  on conflict (day, up_to_ms) do update
+  set searches = l.searches + excluded.searches, slow_searches = l.slow_searches + excluded.slow_searches;
+
   update pb.usage_watermark set counted_before = until;
 end
 $$;
@@ -165,8 +197,13 @@ begin
       = (d.wallet_id, pb.utc_day(p_hour), d.key_id, d.mode, d.category, d.outcome, true);
     corrected := corrected + 1;
   end loop;
-  -- End users have no hours, so their whole day is counted again.
+  -- End users and latencies have no hours, so their whole day is counted again.
   if corrected > 0 then
+    delete from pb.latency_days l where l.day = pb.utc_day(p_hour);
+    insert into pb.latency_days
+    select * from pb.count_latencies(
+      date_trunc('day', p_hour, 'utc'), least(date_trunc('day', p_hour, 'utc') + interval '1 day', counted_before)
+    );
     delete from pb.usage_end_users u where u.day = pb.utc_day(p_hour);
     insert into pb.usage_end_users
     select * from pb.count_end_users(

@@ -176,7 +176,7 @@ function createRoutes(services: Services, manageWith: ReturnType<typeof createMa
   return [
     ...api,
     ...compatRoutes(runner, search.authenticate),
-    ...siteRoutes(api, config, reports.whyNotReady),
+    ...siteRoutes(api, config, { ledgerPool: connections.ledgerPool, whyNotReady: reports.whyNotReady }),
     ...createMcpRoutes({ config, connections, keys, oidc, acquireSlot, admission, search, runner, metrics }),
     ...createConsoleRoutes({ config, secrets, connections, acquireSlot, admission, runner, oidc, manage, recordUse }),
   ];

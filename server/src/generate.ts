@@ -30,6 +30,7 @@ import { type ProblemCode, problemCodes, problemRow } from "./problems/problems.
 import { adapters } from "./providers/providers.ts";
 import { testRequestsFactor } from "./search/limit-searches.ts";
 import { publicRoutes } from "./sites/public-routes.ts";
+import { statusRoutes } from "./status/status.ts";
 import { renderMetricsPage } from "./telemetry/metrics-page.ts";
 import { maxHolds } from "./wallet/wallet.ts";
 import { renderEvents } from "./webhooks/event-types.ts";
@@ -75,7 +76,12 @@ function openapi(): string {
   // The routes are only described, never called, so they need no dependencies.
   const dependencies = { runner: {}, lenses: {}, publicUrl: "", management: {} } as ApiDependencies;
   const site = { publicUrl: "", securityContact: undefined, hasDocs: () => false, jwks: undefined };
-  const routes = [...apiRoutes(dependencies), ...publicRoutes({ ...site, readOpenapi: () => Buffer.alloc(0) })];
+  const status = statusRoutes(() => Promise.reject(new Error("only described")));
+  const routes = [
+    ...apiRoutes(dependencies),
+    ...status,
+    ...publicRoutes({ ...site, readOpenapi: () => Buffer.alloc(0) }),
+  ];
   return `${formatJson(describeRoutes(routes, { version, serverUrl: "https://pennyblack.example" }))}\n`;
 }
 

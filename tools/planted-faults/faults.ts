@@ -18,6 +18,7 @@ import { inputFaults, keyFaults, problemFaults, searchFaults } from "./search-fa
 import { secretFaults } from "./secret-faults.ts";
 import { sharingFaults } from "./sharing-faults.ts";
 import { sourceFaults } from "./source-faults.ts";
+import { statusFaults } from "./status-faults.ts";
 import { timelineFaults } from "./timeline-faults.ts";
 import { transferFaults } from "./transfer-faults.ts";
 import { laneFaults, paymentFaults, walletFaults } from "./wallet-faults.ts";
@@ -44,6 +45,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...evidenceFaults,
   ...adminFaults,
   ...activityFaults,
+  ...statusFaults,
   ...timelineFaults,
   ...transferFaults,
   ...endUserFaults,

@@ -7,6 +7,7 @@ import { consoleCommands } from "./console-commands.ts";
 import { databaseCommands } from "./database-commands.ts";
 import { doctorCommand } from "./doctor/doctor-command.ts";
 import { changesCommand, findCommand } from "./find-command.ts";
+import { incidentCommands } from "./incident-commands.ts";
 import { keyCommands } from "./key-commands.ts";
 import { leakedKeysCommands } from "./leaked-keys-command.ts";
 import { reconcileCommand, refundCommand } from "./ledger-commands.ts";
@@ -33,6 +34,7 @@ export const commands: Record<string, Command | Record<string, Command>> = {
   verify: verifyCommand,
   adjust: adjustCommands,
   transfer: transferCommands,
+  incident: incidentCommands,
   month: monthCommands,
   audit: auditCommand,
   margin: marginCommand,

@@ -10,6 +10,7 @@ import type { ForwardingWatch } from "../http/watch-forwarding.ts";
 import { type OperatorDependencies, operatorRoutes } from "../operator/operator-routes.ts";
 import { type WatchedDatabase, watchRoutes } from "../operator/watch-routes.ts";
 import type { Router } from "../search/routing.ts";
+import { statusCountsRoute } from "../status/status.ts";
 import type { Heartbeats } from "../telemetry/heartbeats.ts";
 import {
   readAbandonedCalls,
@@ -46,7 +47,10 @@ export function createOperatorRoutes(dependencies: {
     db: operatorPool && watchedDatabase(operatorPool),
   });
   const cells = fleetRoutes(config.fleet === undefined ? [] : readFleet(config.fleet));
-  return [...watching, ...cells, ...(operatorPool ? operatorRoutes(operatorDependencies(operatorPool)) : [])];
+  const own = operatorPool
+    ? [...operatorRoutes(operatorDependencies(operatorPool)), statusCountsRoute(operatorPool)]
+    : [];
+  return [...watching, ...cells, ...own];
 }
 
 function operatorDependencies(db: Pool): OperatorDependencies {

@@ -2,22 +2,25 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describeRoutes } from "../api-docs/openapi.ts";
 import type { ServerConfig } from "../config/config.ts";
+import type { Pool } from "../db/pool.ts";
 import type { Route } from "../http/route.ts";
 import { createSigner } from "../lib/sign-jws.ts";
 import { version } from "../lib/version.ts";
 import { docsRoutes } from "../sites/docs-site.ts";
 import { landingRoute } from "../sites/landing-route.ts";
 import { publicRoutes } from "../sites/public-routes.ts";
+import { createStatusPage, readStatusCounts, statusRoutes } from "../status/status.ts";
 
-/** The pages that describe the API: links, OpenAPI, problem pages, llms.txt and the docs site. */
+/** The pages that describe the API and the service: links, OpenAPI, problem pages, llms.txt, the docs site and the status page. */
 export function siteRoutes(
   api: readonly Route[],
   config: ServerConfig,
-  whyNotReady: () => Promise<string | undefined>,
+  { ledgerPool, whyNotReady }: { ledgerPool: Pool; whyNotReady: () => Promise<string | undefined> },
 ): Route[] {
   const { publicUrl, peopleDatabaseUrl } = config;
+  const status = statusRoutes(createStatusPage({ publicUrl, readCounts: () => readStatusCounts(ledgerPool) }));
   const landing = landingRoute({ publicUrl, version, whyNotReady, hasConsole: peopleDatabaseUrl !== undefined });
-  return [landing, ...descriptions(api, config), ...docsRoutes(docsFolder)];
+  return [landing, ...status, ...descriptions([...api, ...status], config), ...docsRoutes(docsFolder)];
 }
 
 /** The output of `npm run docs:build`. The server works without the docs. */

@@ -15,7 +15,7 @@ import { createRoles, findRoleFault, roleLimits, roles, servingRoles, withRole }
 
 const ledgerMayCall = words(
   "capture changed_keys find_principals hold read_schema_version record_key_uses",
-  "release report_server secrets_in_use upstream_costs write_requests write_tally",
+  "read_status release report_server secrets_in_use upstream_costs write_requests write_tally",
 );
 /** These take the wallet from pb.own_wallet(). */
 const tenantMayCall = words(
@@ -80,7 +80,7 @@ const paymentsMayRead: Record<string, string[]> = {
 const operatorMayCall = words(
   "operator_adjust operator_decide_adjustment operator_health operator_refund operator_revoke_key operator_transfer",
   "operator_suspend operator_close_notice operator_accept_database close_month trial_balance find_principals read_schema_version",
-  "operator_view operator_read_team usage_as_of webhook_lag",
+  "operator_view operator_read_team open_incident update_incident read_status usage_as_of webhook_lag",
   "own_wallet own_search_ids searches_listed_since requests_listed_since are_requests_complete utc_day",
 );
 /** Each identifies a session by its digest; begin_session takes the address that a provider has verified. */
@@ -91,7 +91,7 @@ const peopleMayCall = words(
 );
 /** Reads what reconciliation compares, and writes only through these. */
 const workerMayCall = words(
-  "read_schema_version sweep roll_up_usage recount_usage usage_as_of make_partitions partition_days_ahead drop_old_requests",
+  "read_schema_version sweep roll_up_usage recount_usage count_status read_status usage_as_of make_partitions partition_days_ahead drop_old_requests",
   "dispatch_events claim_deliveries return_delivery finish_delivery webhook_lag",
   "claim_alert_emails finish_alert_email claim_sign_in_emails finish_sign_in_email",
   "delete_expired_answers delete_ended_windows delete_old_end_users delete_old_events delete_expired_sign_ins",

@@ -11,7 +11,7 @@ export const tags = {
   Activity: "Who changed what: keys, webhooks, alerts, members, apps, payments settings and sign-ins.",
   Receipts: "Signed receipts and proofs that can be verified offline.",
   Lenses: "The published rules that rank results.",
-  Documents: "The description of this API, its error pages and contacts.",
+  Documents: "The description of this API, its error pages and contacts, and the status of the service.",
 } as const;
 
 export type Tag = keyof typeof tags;

@@ -44,6 +44,7 @@ const startupTasks = {
   emails: 0,
   // After the sweep, which moves its limit. The usage of a new database is a day behind until then.
   roll_up_usage: 5_000,
+  count_status: 10_000,
   charge_cards: 0,
   compare_payments: 10_000,
   reconcile: 60_000,

@@ -9,6 +9,7 @@ import { createSigner } from "../lib/sign-jws.ts";
 import { chargeCards } from "../payments/charge-cards.ts";
 import { comparePayments } from "../payments/compare-payments.ts";
 import { createStripe } from "../payments/stripe.ts";
+import { countStatus } from "../status/status.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { WorkerMetrics } from "../telemetry/worker-metrics.ts";
 import { dropOldRequests, readUsageLag, recountUsage, rollUpUsage } from "../usage/usage.ts";
@@ -59,6 +60,7 @@ export function createTaskDependencies({ config, log, metrics, pools, secrets, s
     rollUpUsage: (signal) => rollUpUsage(slowPool, signal),
     recountUsage: (signal) => recountUsage(slowPool, signal),
     usageLagSeconds: () => readUsageLag(pool),
+    countStatus: () => countStatus(slowPool),
     findDifferences: (signal) => findDifferences(pools, log, signal),
     signRoots: createSigningTask(config, pool, log),
     dropOldDays: createRetentionTask(config, pools),

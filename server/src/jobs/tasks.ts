@@ -23,6 +23,8 @@ export interface TaskDependencies {
   deleteOldTestSearches: (signal: AbortSignal) => Promise<number>;
   rollUpUsage: (signal: AbortSignal) => Promise<number>;
   recountUsage: (signal: AbortSignal) => Promise<number>;
+  /** Adds up usage for the status page. */
+  countStatus: () => Promise<void>;
   /** Age of the usage watermark by the database's clock. */
   usageLagSeconds: () => Promise<number>;
   /** Sends deliveries until none is due. */
@@ -99,6 +101,7 @@ export const taskSchedules: Readonly<Record<string, TaskSchedule>> = {
   prune: { cron: "*/10 * * * *", maxAgeSeconds: 30 * minute },
   roll_up_usage: { cron: "* * * * *", maxAgeSeconds: 15 * minute },
   recount_usage: { cron: "41 4 * * *", maxAgeSeconds: 26 * hour },
+  count_status: { cron: "*/5 * * * *", maxAgeSeconds: 20 * minute },
   compare_payments: { cron: "*/5 * * * *", maxAgeSeconds: 20 * minute },
   charge_cards: { cron: "* * * * *", maxAgeSeconds: 5 * minute },
 };
@@ -200,6 +203,8 @@ function createUsageTasks(dependencies: TaskDependencies): Tasks {
       // The clock was set back: until it passes the watermark, new searches are behind it and are not rolled up.
       if ((await dependencies.usageLagSeconds()) < minUsageLagSeconds) await schedule("recount_usage", recountDelayMs);
     },
+
+    count_status: skipIfRunning(() => dependencies.countStatus()),
 
     async recount_usage({ signal }) {
       const rows = await dependencies.recountUsage(signal);

@@ -48,6 +48,7 @@ export function landingRoute({ publicUrl, version, hasConsole, whyNotReady }: La
         status,
         docs: `${publicUrl}/docs/`,
         openapi: `${publicUrl}/openapi.json`,
+        status_page: `${publicUrl}/status`,
         ...(hasConsole && { console: `${publicUrl}/console` }),
         llms: `${publicUrl}/llms.txt`,
       };
@@ -83,6 +84,6 @@ function landingPage({
 <dt><a href="/docs/">Docs</a></dt><dd>Guides and API reference</dd>${hasConsole ? consoleLink : ""}
 <dt><a href="/openapi.json">OpenAPI</a></dt><dd>Description of the API for tools</dd>
 <dt><a href="/llms.txt">llms.txt</a></dt><dd>Summary of the API for language models</dd></dl>
-<footer>This server is ${status} and runs version ${version}.</footer>`,
+<footer>This server is <a href="/status">${status}</a> and runs version ${version}.</footer>`,
   );
 }

@@ -47,7 +47,7 @@ test("the landing page has links as HTML for browsers and as JSON for other clie
   assert.equal(page.headers["content-type"], "text/html; charset=utf-8");
   assert.equal(page.headers["vary"], "accept");
   assert.match(String(page.headers["content-security-policy"]), /^default-src 'none';.*style-src 'sha256-/);
-  for (const link of ["/docs/", "/docs/quickstart", "/console", "/openapi.json", "/llms.txt"]) {
+  for (const link of ["/docs/", "/docs/quickstart", "/console", "/status", "/openapi.json", "/llms.txt"]) {
     assert.ok(page.body.includes(`href="${link}"`), link);
   }
   assert.ok(page.body.includes("curl http://search.test/v1/search"));
@@ -58,6 +58,7 @@ test("the landing page has links as HTML for browsers and as JSON for other clie
     status: "operational",
     docs: "http://search.test/docs/",
     openapi: "http://search.test/openapi.json",
+    status_page: "http://search.test/status",
     console: "http://search.test/console",
     llms: "http://search.test/llms.txt",
   });

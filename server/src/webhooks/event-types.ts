@@ -103,6 +103,18 @@ const events = {
       resets_at: "2026-11-16T00:00:00.000Z",
     },
   },
+  "service.incident": {
+    text: "The operator has opened, updated or closed an incident, which the [status page](status-page.md) shows. `impact` is `degraded` or `outage`; `closed_at` is null while the incident is open. `text` is the latest update.",
+    data: {
+      wallet_id: walletId,
+      incident_id: "01a1dca0-6666-7d2b-aced-0d68680215be",
+      title: "Searches fail",
+      impact: "outage",
+      text: "The database is being restored.",
+      opened_at: "2026-11-15T02:58:00.000Z",
+      closed_at: null,
+    },
+  },
 } satisfies Record<string, EventDescription>;
 
 export type EventType = keyof typeof events;

@@ -14,6 +14,7 @@ import { createSigner } from "../../src/lib/sign-jws.ts";
 import { setSuspended } from "../../src/operator/operator.ts";
 import { createManualSource } from "../../src/payments/manual-payments.ts";
 import { adapters } from "../../src/providers/providers.ts";
+import { openIncident } from "../../src/status/status.ts";
 import { decideAdjustment, requestAdjustment } from "../../src/wallet/accounting/adjustments.ts";
 import { signTransfer } from "../../src/wallet/accounting/cell-transfers.ts";
 import { recordUnreadable } from "../../src/wallet/reversals.ts";
@@ -90,6 +91,12 @@ const runs: Record<CommandRole, Record<string, Run>> = {
     "month journal": { args: [...lastMonth, "--format", "csv"] },
     audit: { args: [] },
     margin: { args: [] },
+    "incident open": { args: ["--title", "Slow", "--text", "We are looking into it.", "--since", "2026-01-31T12:00Z"] },
+    "incident update": {
+      args: ["--incident", seed.incidentIds[0] ?? "", "--text", "Still slow.", "--impact", "outage"],
+    },
+    "incident close": { args: ["--incident", seed.incidentIds[1] ?? "", "--text", "Resolved."] },
+    "incident list": { args: [] },
     "secret status": { args: [] },
     "database accept": { args: [] },
     // The database has no cell, which the functions that book a transfer report.
@@ -137,6 +144,11 @@ async function seedData() {
     const payout = { operator: "ada", reason: "closed", kind: "payout", reference, walletId } as const;
     adjustmentIds.push((await requestAdjustment(db.operator, { ...payout, amount: 400_000_000n })).id ?? "");
   }
+  const incidentIds: string[] = [];
+  for (const title of ["Slow", "Down"])
+    incidentIds.push(
+      await openIncident(db.operator, testAct, { title, impact: "degraded", text: "?", openedAt: undefined }),
+    );
   await saveReport(db.worker, toReport(new Date().toISOString(), []));
   const lastMonth = new Date();
   lastMonth.setUTCDate(0);
@@ -155,6 +167,7 @@ async function seedData() {
     walletId,
     searchId,
     adjustmentIds,
+    incidentIds,
     leaked,
     keyId: managementId,
     noticeId: notices.rows[0]?.id ?? "",

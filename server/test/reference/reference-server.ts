@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { ReferenceExample } from "../../src/api-docs/reference-example.ts";
+import { openIncident } from "../../src/status/status.ts";
 import { seedSignedLedger } from "../evidence/seed-ledger.ts";
+import { testAct } from "../support/data/test-act.ts";
 import { fakeKey, startFakeStripe } from "../support/payments/fake-stripe.ts";
 import { replaceConstants } from "../support/replace-constants.ts";
 import { createTestDatabase } from "../support/services/database.ts";
@@ -80,6 +82,13 @@ export async function startReferenceServer(): Promise<ReferenceServer> {
   await tenant.manage("PUT", "/v1/wallet/alerts", requests["setAlerts"]?.body);
   await tenant.manage("PUT", "/v1/wallet/auto-top-up", requests["setAutoTopUp"]?.body);
   await tenant.manage("POST", "/v1/webhooks", requests["createWebhook"]?.body);
+  const incident = {
+    title: "Searches fail",
+    impact: "outage",
+    text: "A replica takes over.",
+    openedAt: undefined,
+  } as const;
+  await openIncident(db.operator, testAct, incident);
   const document = (await server.request("/openapi.json")).body as OpenapiDocument;
   const operations = readOperations(document).filter(({ path }) => path !== "/v1/payments/stripe/webhook");
 

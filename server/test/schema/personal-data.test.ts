@@ -19,11 +19,11 @@ const notPersonal = `
   changes.outcome changes.salt changes.values_digest changes.visibility closed_days.searches_sum
   closed_days.transfers_sum closed_months.trial_balance data_keys.sealed data_keys.secret_id event_throttles.type
   events.type hour_trees.hashes keys.compat keys.digest keys.revoked_reason keys.scopes keys.sources keys.start
-  ledger_accounts.account ledger_accounts.name ledger_accounts.type ledger_days.root ledger_days.signed
+  incident_updates.text incidents.impact incidents.title ledger_accounts.account ledger_accounts.name ledger_accounts.type ledger_days.root ledger_days.signed
   ledger_hours.records_digest ledger_hours.root ledger_hours.signed migrations.name payment_events.event_id
   payment_events.outcome payment_events.type payment_notices.reason process_reports.kind process_reports.secret_ids
   reconciliations.checks reversals.kind reversals.reversal_id reversals.state schema_objects.checksum
-  schema_objects.name searches.category searches.idempotency_hmac searches.outcome searches.upstreams top_ups.failure
+  schema_objects.name searches.category searches.idempotency_hmac searches.outcome searches.upstreams status_days.outcome top_ups.failure
   top_ups.fingerprint top_ups.key_hmac top_ups.kind top_ups.status unheld_requests.outcome unheld_requests.transport
   upstream_days.outcome upstream_days.provider upstream_hours.outcome upstream_hours.provider
   upstream_wallet_days.provider usage_days.category usage_days.outcome usage_hours.category usage_hours.outcome

@@ -36,6 +36,8 @@ interface Search {
   category: string | null;
   state: "captured" | "released" | "expired";
   outcome: string | null;
+  /** From the hold to the end. */
+  ms: number;
 }
 
 async function insert(searches: readonly (Omit<Search, "state"> & { state: string })[]): Promise<void> {
@@ -43,7 +45,9 @@ async function insert(searches: readonly (Omit<Search, "state"> & { state: strin
     `insert into pb.searches (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, settled_at, category, outcome)
      select (s->>'id')::uuid, (s->>'wallet')::uuid, (s->>'key')::uuid, (s->>'mode')::pb.key_mode,
        case s->>'mode' when 'live' then 10000 else 0 end, (s->>'state')::pb.search_state, held_at,
-       held_at + interval '1 minute', case when s->>'state' <> 'pending' then held_at end, s->>'category', s->>'outcome'
+       held_at + interval '1 minute',
+       case when s->>'state' <> 'pending' then held_at + interval '1 ms' * (s->>'ms')::integer end, s->>'category',
+       s->>'outcome'
      from jsonb_array_elements($1) s, lateral (select to_timestamp((s->>'heldAt')::float8 / 1000) as held_at) t`,
     [
       JSON.stringify(
@@ -64,6 +68,7 @@ async function reset(): Promise<void> {
   await db.owner.query("delete from pb.searches");
   await db.owner.query("delete from pb.usage_hours");
   await db.owner.query("delete from pb.usage_days");
+  await db.owner.query("delete from pb.latency_days");
   await db.owner.query("update pb.usage_watermark set counted_before = to_timestamp($1)", [start / 1_000 - 1]);
 }
 
@@ -107,6 +112,24 @@ async function counted(by: By): Promise<string[]> {
 
 async function assertCounted(searches: readonly Search[], before?: number): Promise<void> {
   for (const by of ["hour", "day"] as const) assert.deepEqual(await counted(by), expectedCount(searches, by, before));
+  assert.deepEqual(await countedTimes(), expectedTimes(searches, before), "response times of charged searches");
+}
+
+/** Of charged searches, by day and time rounded up to two digits. */
+function expectedTimes(searches: readonly Search[], before = Number.POSITIVE_INFINITY): string[] {
+  const charged = searches.filter(
+    ({ heldAt, state, mode }) => heldAt < before && state === "captured" && mode === "live",
+  );
+  const upTo = new Map([0, 40, 100, 101, 1_000, 1_001].map((ms, nth) => [ms, [1, 40, 100, 110, 1_000, 1_100][nth]]));
+  const lines = charged.map(({ heldAt, ms }) => `${new Date(heldAt).toISOString().slice(0, 10)} ${upTo.get(ms)}`);
+  return [...Map.groupBy(lines, (line) => line)].map(([line, { length }]) => `${line} ${length}`).toSorted();
+}
+
+async function countedTimes(): Promise<string[]> {
+  const { rows } = await db.owner.query<{ line: string }>(
+    "select concat_ws(' ', day, up_to_ms, searches) as line from pb.latency_days where searches > 0",
+  );
+  return rows.map(({ line }) => line).toSorted();
 }
 
 const anyMoment = fc.oneof(
@@ -125,6 +148,7 @@ const anySearch: fc.Arbitrary<Search> = fc.record({
   category: fc.constantFrom(null, "gov", "research"),
   state: fc.constantFrom("captured", "captured", "released", "expired"),
   outcome: fc.constantFrom(null, "upstream_error", "caller_left"),
+  ms: fc.constantFrom(0, 40, 100, 101, 1_000, 1_001),
 });
 
 const signal = new AbortController().signal;

@@ -6,11 +6,13 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { before, test } from "node:test";
 import { revokeKey } from "../../src/keys/keys.ts";
+import { openIncident } from "../../src/status/status.ts";
 import { captureBatch, holdBatch, topUpBatch } from "../../src/wallet/statements.ts";
 import { eventTypes } from "../../src/webhooks/event-types.ts";
 import { signMessage } from "../../src/webhooks/sign.ts";
 import { closeAfter } from "../support/close-after.ts";
 import { seedKeyLimits, windowOf } from "../support/data/seed-wallet.ts";
+import { testAct } from "../support/data/test-act.ts";
 import { createTestKey, type TestWallet } from "../support/services/server.ts";
 import { type Received, startReceiver } from "../support/services/webhook-receiver.ts";
 import { createWebhookFixture } from "../support/webhook-fixture.ts";
@@ -74,6 +76,10 @@ async function causeEveryEvent(): Promise<void> {
     [keyId],
   );
   await revokeKey(owner, { walletId, keyId });
+
+  const text = "The database is being restored.";
+  const incident = { title: "Searches fail", impact: "outage", text, openedAt: undefined } as const;
+  await openIncident(fixture.db.operator, testAct, incident);
 }
 
 /** The example of an event. */

@@ -726,6 +726,7 @@ EventType = Literal[
     "key.rotated",
     "key.revoked",
     "key.budget_spent",
+    "service.incident",
 ]
 
 
@@ -906,6 +907,74 @@ class _RequiredSetAutoTopUpRequest(TypedDict):
 class SetAutoTopUpRequest(_RequiredSetAutoTopUpRequest, total=False):
     #: Maximum added per UTC day. Default: `monthly_cap`.
     daily_cap: str
+
+
+class ServiceObjective(TypedDict):
+    name: Literal["availability", "own_availability", "own_latency"]
+    #: The ratio that the operator aims for.
+    target: float
+    #: The ratio in the last 30 days, rounded down. Null without requests.
+    value: Optional[float]
+    #: Null without requests.
+    met: Optional[bool]
+
+
+class StatusDay(TypedDict):
+    day: str
+    #: As in `objectives`. Null without requests.
+    availability: Optional[float]
+    #: 95th percentile of the time from the request to the charge of successful searches, rounded up to two digits. Null
+    #: without searches.
+    p95_ms: Optional[int]
+
+
+class IncidentUpdate(TypedDict):
+    at: str
+    text: str
+
+
+class Incident(TypedDict):
+    id: str
+    title: str
+    impact: Literal["degraded", "outage"]
+    #: When the incident started.
+    opened_at: str
+    #: Null while it is open.
+    closed_at: Optional[str]
+    #: What the operator reported, oldest first.
+    updates: List[IncidentUpdate]
+
+
+class StatusCell(TypedDict):
+    name: str
+    #: `degraded` or `outage`: the impact of an open incident. `unavailable`: no server is running, or the database does
+    #: not respond.
+    state: Literal["operational", "degraded", "outage", "unavailable"]
+    #: In the last 30 days. Null without requests, and if the cell could not be read.
+    availability: Optional[float]
+
+
+class _RequiredServiceStatus(TypedDict):
+    #: `degraded` or `outage`: the impact of an open incident. `unavailable`: no server is running, or the database does
+    #: not respond.
+    state: Literal["operational", "degraded", "outage", "unavailable"]
+    #: When these figures were read. Older than 15 minutes: this copy is out of date.
+    written_at: str
+    #: Searches that started before this time are counted.
+    counted_before: str
+    #: `availability`: requests that succeeded, of those that were not rejected because of the caller.
+    #: `own_availability`: the same, without failures of providers. `own_latency`: successful searches that spent at
+    #: most 100 ms outside of providers.
+    objectives: List[ServiceObjective]
+    #: The last 90 days in UTC, oldest first. The last one is today.
+    days: List[StatusDay]
+    #: Open, or closed in the last 90 days. Newest first.
+    incidents: List[Incident]
+
+
+class ServiceStatus(_RequiredServiceStatus, total=False):
+    #: Present on a page of several cells. The figures of the page are those of all cells together.
+    cells: List[StatusCell]
 
 
 class SigningKey(TypedDict):

@@ -9,6 +9,7 @@ export const eventDescriptions: Record<EventType, string> = {
   "key.rotated": "Key rotated",
   "key.revoked": "Key revoked",
   "key.budget_spent": "Key budget spent",
+  "service.incident": "Incident opened, updated or closed",
 };
 
 export const eventTypes = Object.keys(eventDescriptions) as EventType[];
