@@ -75,6 +75,6 @@ const mockModel = new MockLanguageModelV4({
   },
 });
 
-// Your ID of the task. A random one starts a new budget.
+// Your ID for the task. A random one starts a new budget.
 const job = process.env["JOB"] ?? crypto.randomUUID();
 console.log(await research(mockModel, question, job));

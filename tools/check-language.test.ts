@@ -17,6 +17,12 @@ const sentences: [fault: string, text: string][] = [
   ["tells", "The header tells how much is left."],
   ["stands", "The reason stands in the log."],
   ["What was held is", "What was held is given back."],
+  [", also if", "The call counts, also if it fails."],
+  ["for as long", "The wallet gets a lane for as long."],
+  ["own ID of the", "Send your own ID of the user."],
+  ["is one too many", "The comma before the bracket is one too many."],
+  ["of its own", "The wallet gets a lane of its own until it cools down."],
+  ["anew", "The server reads the file anew."],
 ];
 
 for (const [fault, text] of sentences) {
@@ -44,7 +50,10 @@ test("rejects references to files that do not exist", () => {
 
 test("accepts ordinary sentences, questions, data and listed exceptions", () => {
   assert.deepEqual(
-    find("docs/a.md", "What is a run? It stands for a budget. Standard terms, a stand-in, outstanding."),
+    find(
+      "docs/a.md",
+      "What is a run? It stands for a budget. Standard terms, a stand-in, outstanding, part of its own hour.",
+    ),
     [],
   );
   assert.deepEqual(find("server/src/mcp/a.ts", '"Tell the user that the budget is spent."'), []);

@@ -22,6 +22,15 @@ const rules: Rule[] = [
     pattern: /(?:^|[.:;] )What (?:\w+ ){1,6}?(?:is|are|was|were|has|have|does|do|may|must|cannot)\b(?!.*\?)/,
     instead: "use a noun as the subject",
   },
+  { pattern: /, also (?:if|when|while|after|without)\b/i, instead: "even if, even after, including" },
+  { pattern: /\bfor as long\b/i, instead: "while, until, as long as" },
+  { pattern: /\b(?:your|own) id of (?:a|an|the|your)\b/i, instead: "your ID for the end user" },
+  { pattern: /\bis one too (?:many|much)\b/i, instead: "remove the ..." },
+  {
+    pattern: /\bof (?:its|their|your|his|her) own(?=[,.;:)]|$| (?:and|as|for|in|is|on|so|that|to|until|which|with)\b)/,
+    instead: "its own ..., a separate ...",
+  },
+  { pattern: /\banew\b|\bonce more\b|\ball the same\b|\bsuch an? one\b/i, instead: "again, nevertheless, it" },
 ];
 
 interface Exception {
@@ -43,6 +52,7 @@ const exceptions: Exception[] = [
   { path: "", text: /alertmanager\/alertmanager\.yml/, reason: "deploy/make-env.sh writes it" },
   { path: "docs/integrations/", text: /\b(?:librechat|config)\.yaml\b/, reason: "files of other products" },
   { path: "docs/decisions/0001", text: /NNNN-decision/, reason: "a placeholder" },
+  { path: "server/migrations/0001", text: /a key of its own/, reason: "a released migration is never edited" },
   { path: "tools/check-language", text: /.*/, reason: "the rules themselves and their tests" },
 ];
 

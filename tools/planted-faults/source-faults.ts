@@ -81,7 +81,7 @@ export const sourceFaults: readonly PlantedFault[] = [
     find: "return { body, filtered };",
     replace: "return { body, filtered: undefined };",
     tests: ["stories/source-policy.test"],
-    caughtBy: "a retry returns the first answer and its count, also after the policy has changed",
+    caughtBy: "a retry returns the first answer and its count, even after the policy has changed",
   },
   {
     id: "source-policy-of-retry",
@@ -90,7 +90,7 @@ export const sourceFaults: readonly PlantedFault[] = [
     find: "sources && searchedWith !== keyId &&",
     replace: "sources &&",
     tests: ["stories/source-policy.test"],
-    caughtBy: "a retry returns the first answer and its count, also after the policy has changed",
+    caughtBy: "a retry returns the first answer and its count, even after the policy has changed",
   },
   {
     id: "source-replay-of-other-key",

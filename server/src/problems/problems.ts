@@ -58,10 +58,10 @@ export const problems = {
     status: 400,
     title: "End user required",
     detail:
-      "This key has a budget per end user, and the request names no end user. You were not charged. Send your ID of the user in `Search-For`.",
+      "This key has a budget per end user, and the request names no end user. You were not charged. Send your own ID for the end user in `Search-For`.",
     cause:
       "The wallet's owner limited what each end user of this key can spend. A search without `Search-For` would avoid the limit.",
-    fix: "Send your ID of the user in `Search-For`. It must be opaque, not a name or an email address.",
+    fix: "Send your own ID for the end user in `Search-For`. It must be opaque, not a name or an email address.",
   },
   conflicting_credentials: {
     status: 400,
@@ -177,7 +177,7 @@ export const problems = {
     detail:
       "This key has spent {spent} USD of its {limit} USD budget. You were not charged. Raise the budget, use another key, or wait until `resets_at` if it is set.",
     cause:
-      "The wallet has money, but its owner limited what this key can spend: with limits of its own, or with a budget that it shares with other keys and that `budget` names. Days, ISO weeks and months are in UTC. A search in flight counts as spent.",
+      "The wallet has money, but its owner limited what this key can spend, with its own limits or with a budget that it shares with other keys and that `budget` names. Days, ISO weeks and months are in UTC. A search in flight counts as spent.",
     fix: "Wait until `resets_at`, use another key, or raise the budget in the console or with a management key. A total budget does not reset.",
     members: {
       limit: "5.00",

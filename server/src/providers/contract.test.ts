@@ -73,7 +73,7 @@ for (const adapter of adapters) {
     }
   });
 
-  test(`${adapter.name}: a source policy becomes parameters of its own, within the limits of the vendor`, () => {
+  test(`${adapter.name}: a source policy becomes its own parameters, within the limits of the vendor`, () => {
     const { domainFilter: filter } = provider;
     const search = { query: "cats", n: 10 };
     const plain = provider.request(search, 1);

@@ -126,7 +126,7 @@ test("a payment notice is listed until an operator closes it", async () => {
   assert.equal((await admin("payments", "close", "--notice", notice)).exitCode, 1);
 });
 
-test("a suspended wallet cannot pay until it is resumed", async () => {
+test("a suspended wallet cannot spend until it is resumed", async () => {
   const { walletId, liveKey } = await createWallet("1.00");
   const { keyId } = await createKeys(db.ledger, [pepper]).authenticate(liveKey, "192.0.2.1", "search");
   const hold = async () => (await holdBatch(db.ledger, [{ searchId: randomUUIDv7(), walletId, keyId }]))[0]?.outcome;

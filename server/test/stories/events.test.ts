@@ -226,7 +226,7 @@ test("creating, revoking and rotating a key emit one event each", async () => {
   assert.equal(rotated[0]?.data["rotated_from"], keyId);
 });
 
-test("a key's budget that cannot pay for another search emits one event per hour", async () => {
+test("a key's budget that does not cover another search emits one event per hour", async () => {
   const { walletId } = await seedWallet(db.owner, { credit: 100n * priceMicros });
   for (const period of ["total", "day", "month"] as const) {
     const limitsId = await seedKeyLimits(db.owner, walletId, { [period]: 25_000n });

@@ -165,7 +165,7 @@ test("a rotated key has the same policy", async () => {
   assertFiltered(await server.search(body.key, { query: "cats" }), ["example.org"], 1);
 });
 
-test("a retry returns the first answer and its count, also after the policy has changed", async () => {
+test("a retry returns the first answer and its count, even after the policy has changed", async () => {
   tavily.hosts = ["example.com", "example.org"];
   const { id, key } = await createKey({ block: ["example.com"] });
   const headers = { "idempotency-key": crypto.randomUUID() };

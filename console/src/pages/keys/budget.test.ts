@@ -4,7 +4,7 @@ import { readBudget } from "./budget.ts";
 
 const line = (limit: string, spent: string) => ({ limit, spent, resets_at: null });
 
-test("a budget is spent as soon as it cannot pay for another search", () => {
+test("a budget is spent as soon as it does not cover another search", () => {
   const budget = { total: line("5.00", "4.99"), day: line("1.00", "0.995"), month: null };
   const facts = readBudget({ budget }, "0.01");
   assert.deepEqual(

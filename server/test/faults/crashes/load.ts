@@ -8,7 +8,7 @@ import type { CrashFixture, CrashServer } from "./crash-fixture.ts";
 
 /**
  * Runs `disturb` while callers search on the servers, one of their wallets runs out of money and a reader watches all
- * balances. Then retries what has no answer and audits everything.
+ * balances. Retries the searches without an answer and audits everything.
  */
 export async function searchDuring(
   fixture: CrashFixture,
