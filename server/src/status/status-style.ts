@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-// The colors and type of the console (console/src/theme.ts), without a file of its own, because the static copy is on another host.
+// The colors and type of the console (console/src/theme.ts). In the page itself, because the static copy is on another host.
 export const style = `
 :root { color-scheme: light dark; --paper: #faf8f4; --ink: #14171a; --dimmed: #5b5a56; --hairline: #e2ded5; --raised: #fffefb;
   --accent: #1f5aa6; --success: #2e7d4f; --warning: #8f5500; --danger: #b3261e; --none: #d3cfc5 }
