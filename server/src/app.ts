@@ -175,7 +175,7 @@ function createRoutes(services: Services, manageWith: ReturnType<typeof createMa
   const oidc = openOidc(config, secrets);
   return [
     ...api,
-    ...compatRoutes(runner, search.authenticate),
+    ...compatRoutes(runner, search),
     ...siteRoutes(api, config, { ledgerPool: connections.ledgerPool, whyNotReady: reports.whyNotReady }),
     ...createMcpRoutes({ config, connections, keys, oidc, acquireSlot, admission, search, runner, metrics }),
     ...createConsoleRoutes({ config, secrets, connections, acquireSlot, admission, runner, oidc, manage, recordUse }),

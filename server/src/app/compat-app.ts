@@ -2,19 +2,21 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { deriveHeaders, type RequestHeaders, readIgnore } from "../dialects/derive-headers.ts";
 import type { Answer, Dialect } from "../dialects/dialect.ts";
-import { type Compat, dialects } from "../dialects/dialects.ts";
+import { dialects } from "../dialects/dialects.ts";
 import { withApiKey } from "../dialects/read-key.ts";
 import { toSearch } from "../dialects/to-search.ts";
 import { readCredential } from "../http/input/credentials.ts";
 import { invalidInput, parameterFault } from "../http/input/faults.ts";
 import { parseJson } from "../http/input/read-json.ts";
 import type { Route } from "../http/route.ts";
+import type { Principal } from "../keys/keys.ts";
+import { type MaxOnlyDomains, narrowPolicy } from "../lib/source-policy.ts";
 import { Problem } from "../problems/problems.ts";
 import type { SearchRunner } from "../search/run-search.ts";
-import type { SearchDependencies } from "../search/search.ts";
+import type { RequestInput, SearchDependencies } from "../search/search.ts";
 
 /** The compatibility endpoints: the search of /v1/search behind the APIs of other vendors. They are not in openapi.json. */
-export function compatRoutes(runner: SearchRunner, authenticate: SearchDependencies["authenticate"]): Route[] {
+export function compatRoutes(runner: SearchRunner, search: CompatDependencies): Route[] {
   return dialects.map((dialect) => ({
     method: dialect.method,
     isSearch: true,
@@ -33,8 +35,12 @@ export function compatRoutes(runner: SearchRunner, authenticate: SearchDependenc
         request,
         reply,
         transport: "compat",
-        replace: { authenticate: (sent) => authenticate({ ...sent, rawHeaders }) },
-        readInput: (readBody, { compat }) => readInput(dialect, { request, reply, rawHeaders, compat }, readBody),
+        replace: { authenticate: (sent) => search.authenticate({ ...sent, rawHeaders }) },
+        readInput: (readBody, caller) => {
+          // The results of test keys are made up.
+          const maxOnly = caller.mode === "test" ? undefined : search.maxOnlyDomains();
+          return readInput(dialect, { request, reply, rawHeaders, caller, maxOnly }, readBody);
+        },
       });
       reply.header("content-type", "application/json; charset=utf-8");
       const about = { requestId: request.id, seconds: Math.round(reply.elapsedTime) / 1_000 };
@@ -43,28 +49,33 @@ export function compatRoutes(runner: SearchRunner, authenticate: SearchDependenc
   }));
 }
 
+type CompatDependencies = Pick<SearchDependencies, "authenticate" | "maxOnlyDomains">;
+
 interface CompatCall {
   request: FastifyRequest;
   reply: FastifyReply;
   /** With the key as an Authorization header. */
   rawHeaders: readonly string[];
-  compat: Compat | undefined;
+  caller: Pick<Principal, "compat" | "sources">;
+  maxOnly: MaxOnlyDomains;
 }
 
 /** Translates the parameters of the vendor. */
 async function readInput(
   dialect: Dialect,
-  { request, reply, rawHeaders, compat }: CompatCall,
+  { request, reply, rawHeaders, caller: { compat, sources: own }, maxOnly }: CompatCall,
   readBody: () => Promise<Buffer>,
-): Promise<{ body: Buffer; headers: RequestHeaders }> {
+): Promise<RequestInput> {
   const headers = request.headers as RequestHeaders;
   const parameters = await readParameters(dialect, request, readBody);
   const key = readCredential(rawHeaders);
-  const { search, ignored, capped } = toSearch(dialect, parameters, { ignore: readIgnore(headers, compat), key });
+  const options = { ignore: readIgnore(headers, compat), key, maxOnly };
+  const { search, sources, ignored, capped } = toSearch(dialect, parameters, options);
   if (ignored.length > 0) reply.header("pennyblack-ignored", ignored.join(", "));
   if (capped !== undefined) reply.header("pennyblack-capped", capped);
-  const derived = deriveHeaders(dialect, { headers, settings: compat, search, key, now: Date.now() });
-  return { body: Buffer.from(JSON.stringify(search)), headers: { ...headers, ...derived } };
+  const allowed = narrowPolicy(own, sources);
+  const derived = deriveHeaders(dialect, { headers, settings: compat, search, sources: allowed, key, now: Date.now() });
+  return { body: Buffer.from(JSON.stringify(search)), headers: { ...headers, ...derived }, sources };
 }
 
 async function readParameters(

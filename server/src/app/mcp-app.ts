@@ -147,7 +147,8 @@ function findRepeatKey({ request, caller }: McpSearch, body: Buffer): string | u
   // `search()` rejects a body without a query.
   if (typeof query !== "string") return undefined;
   const key = readCredential(request.raw.rawHeaders);
-  return deriveRepeatKey({ search: { query, n, ...(category && { category }) }, key, now: Date.now() }, repeatSeconds);
+  const search = { query, n, ...(category && { category }) };
+  return deriveRepeatKey({ search, sources: caller.sources, key, now: Date.now() }, repeatSeconds);
 }
 
 async function readBalance(

@@ -6,9 +6,10 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fc } from "../../test/support/data/fast-check.ts";
+import type { SourcePolicy } from "../lib/source-policy.ts";
 import { Problem } from "../problems/problems.ts";
 import { deriveHeaders, readIgnore } from "./derive-headers.ts";
-import { type Answer, type Dialect, groups, type Parameter } from "./dialect.ts";
+import { type Answer, type Dialect, type DomainList, groups, type Parameter } from "./dialect.ts";
 import { dialects, findProblemShape } from "./dialects.ts";
 import { withApiKey } from "./read-key.ts";
 import { toSearch } from "./to-search.ts";
@@ -46,7 +47,7 @@ function readFixture(dialect: Dialect, file: string): unknown {
 }
 
 function translate(dialect: Dialect, parameters: unknown, ...ignore: string[]) {
-  return toSearch(dialect, parameters, { ignore: new Set(ignore), key });
+  return toSearch(dialect, parameters, { ignore: new Set(ignore), key, maxOnly: 2 });
 }
 
 function problemOf(work: () => unknown): Problem {
@@ -58,6 +59,16 @@ function problemOf(work: () => unknown): Problem {
   }
   throw new assert.AssertionError({ message: "not rejected" });
 }
+
+/** Of each kind of list, entries and the policy that follows from them. */
+const domainLists: Record<DomainList, [string[], SourcePolicy]> = {
+  only: [
+    ["Example.com", "bücher.example", "example.com."],
+    { block: [], only: ["example.com", "xn--bcher-kva.example"] },
+  ],
+  block: [["Example.com", "bücher.example"], { block: ["example.com", "xn--bcher-kva.example"] }],
+  either: [["example.com", "-Docs.example.com"], { block: ["docs.example.com"], only: ["example.com"] }],
+};
 
 /** A request with only the query and the fields that the API requires. */
 function minimal({ parameters }: Dialect): Record<string, unknown> {
@@ -122,6 +133,7 @@ for (const dialect of dialects) {
   test(`${name}: without a count it returns the vendor's default, and more than 20 are reported`, () => {
     assert.deepEqual(translate(dialect, minimal(dialect)), {
       search: { query: "cats", n: dialect.defaultCount },
+      sources: undefined,
       ignored: [],
       capped: undefined,
     });
@@ -172,6 +184,37 @@ for (const dialect of dialects) {
       }
     }
   });
+
+  for (const [parameter, rule] of Object.entries(parameters)) {
+    if (rule.use !== "domains") continue;
+    const { list } = rule;
+    test(`${name}: ${parameter} becomes a source policy, and what it cannot express is refused`, () => {
+      const sourcesOf = (value: unknown, ...ignore: string[]) =>
+        translate(dialect, { ...minimal(dialect), [parameter]: value }, ...ignore);
+      const [entries, sources] = domainLists[list];
+      assert.deepEqual(sourcesOf(entries).sources, sources);
+      const prefix = list === "either" ? "-" : "";
+      assert.deepEqual(
+        sourcesOf(`${prefix}example.com`).sources,
+        list === "only" ? { block: [], only: ["example.com"] } : { block: ["example.com"] },
+      );
+      for (const absent of [null, "", []]) assert.equal(sourcesOf(absent).sources, undefined);
+      const many = Array.from({ length: 201 }, (_, index) => `${prefix}site-${index}.example`);
+      const invalid = ["*.example.com", "https://example.com", "example.com/path", "com", "192.0.2.1", "", 1, null];
+      for (const value of [many, 1, {}, ...invalid.map((entry) => ["example.com", entry])]) {
+        const { code, detail } = problemOf(() => sourcesOf(value));
+        assert.equal(code, "invalid_request");
+        assert.match(detail, /must have at most 200 entries, which are domains or hosts.*Pennyblack-Ignore: domains/);
+        const { sources: none, ignored } = sourcesOf(value, "domains");
+        assert.deepEqual([none, ignored], [undefined, [parameter]]);
+      }
+      if (list === "block") return;
+      const three = ["a.example", "b.example", "c.example"];
+      const { detail } = problemOf(() => sourcesOf(three));
+      assert.match(detail, /must have at most 2 domains.*but has 3.*Pennyblack-Ignore: domains/);
+      assert.deepEqual(sourcesOf(three, parameter).sources, undefined);
+    });
+  }
 
   test(`${name}: unknown parameters, prototype keys and repeated parameters are refused`, () => {
     for (const unknown of ["pages", "constructor", "toString", "__proto__", "a\r\nset-cookie: x=1"]) {
@@ -250,7 +293,7 @@ test("the settings of a key become headers, unless the client sent its own", () 
   const sent = { "x-openwebui-user-id": "user-1", "x-openwebui-chat-id": "chat-1" };
   const run = { maxMicros: 250_000n, ttlSeconds: 600 };
   const search = { query: "cats", n: 3 };
-  const base = { search, key, now: 1_000_000, headers: sent };
+  const base = { search, sources: undefined, key, now: 1_000_000, headers: sent };
   assert.deepEqual(deriveHeaders(openWebui, { ...base, settings: undefined }), { ...sent, "search-for": "user-1" });
   const derived = deriveHeaders(openWebui, { ...base, settings: { ignore: [], run, repeatSeconds: 600 } });
   assert.equal(derived["search-run"], "chat-1; max=0.25; ttl=600");
@@ -263,6 +306,8 @@ test("the settings of a key become headers, unless the client sent its own", () 
     { key: "pb_test_other" },
     { search: { ...search, n: 4 } },
     { search: { ...search, category: "gov" } },
+    { sources: { block: ["example.com"] } },
+    { sources: { block: [], only: ["example.com"] } },
   ];
   assert.equal(new Set([repeat({}), ...others.map(repeat)]).size, others.length + 1);
   assert.equal(repeat({ headers: { "idempotency-key": "mine" } }), "mine");

@@ -25,6 +25,8 @@ interface Derivation {
   headers: RequestHeaders;
   settings: Compat | undefined;
   search: TranslatedSearch["search"];
+  /** The policy of the key, narrowed by the request. */
+  sources: TranslatedSearch["sources"];
   /** The API key of the request. */
   key: string;
   now: number;
@@ -45,14 +47,21 @@ export function deriveHeaders({ idHeaders }: Dialect, derivation: Derivation): R
 }
 
 /**
- * The same for the same search in the same period. It depends on the API key, which is not stored, so that the stored hash
+ * The same for the same search with the same source policy in the same period. It depends on the API key, which is not stored, so that the stored hash
  * of an Idempotency-Key cannot be compared with those of likely queries.
  */
 export function deriveRepeatKey(
-  { search: { query, n, category }, key, now }: Pick<Derivation, "search" | "key" | "now">,
+  { search: { query, n, category }, sources, key, now }: Pick<Derivation, "search" | "sources" | "key" | "now">,
   repeatSeconds: number,
 ): string {
   const period = Math.floor(now / (repeatSeconds * 1_000));
-  const text = JSON.stringify([query.trim(), n, category ?? null, repeatSeconds, period]);
+  const text = JSON.stringify([
+    query.trim(),
+    n,
+    category ?? null,
+    repeatSeconds,
+    period,
+    ...(sources ? [sources] : []),
+  ]);
   return `repeat-${createHmac("sha256", key).update(text).digest("base64url")}`;
 }

@@ -37,6 +37,8 @@ export interface Dialect {
  * How a parameter is handled. Null, an empty string and an empty list count as absent.
  *   query, count   becomes `query`, or `n` with at most 20
  *   category       becomes `category`, or none for "any"; other values are refused as `topic`
+ *   domains        domains that results must be from or must not be from, which narrow the source policy of the key. Refused as
+ *                  `domains` if an entry is not a domain, or no upstream can restrict a search to them
  *   key            an API key beside the one in the headers, which must be the same
  *   ignored        does not change which results are returned: ignored and listed in Pennyblack-Ignored
  *   refused        would change the results, so that the request is refused, unless its group is ignored by request
@@ -47,6 +49,7 @@ export type Parameter =
   | { use: "count" }
   | { use: "key" }
   | { use: "category"; values: Readonly<Record<string, Category | "any">> }
+  | { use: "domains"; list: DomainList }
   | { use: "ignored"; note?: string }
   | {
       use: "refused";
@@ -58,6 +61,9 @@ export type Parameter =
       defaults?: readonly Scalar[];
     }
   | { use: "required"; value: string };
+
+/** In a list of "either", the domains to exclude start with a hyphen. */
+export type DomainList = "only" | "block" | "either";
 
 export type Scalar = string | number | boolean;
 

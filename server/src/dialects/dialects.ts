@@ -23,7 +23,7 @@ function listIgnorable({ parameters }: Dialect): string[] {
   return Object.keys(parameters).filter((name) => {
     const parameter = parameters[name];
     if (parameter?.use === "refused") return parameter.group !== undefined;
-    return parameter?.use === "ignored" || parameter?.use === "category";
+    return parameter?.use === "ignored" || parameter?.use === "category" || parameter?.use === "domains";
   });
 }
 

@@ -17,7 +17,7 @@ export const perplexity: Dialect = {
     max_tokens_per_page: { use: "ignored", note: "A snippet has at most 1,000 characters." },
     search_context_size: { use: "ignored" },
     display_server_time: { use: "ignored" },
-    search_domain_filter: { use: "refused", group: "domains" },
+    search_domain_filter: { use: "domains", list: "either" },
     search_recency_filter: { use: "refused", group: "freshness" },
     search_after_date_filter: { use: "refused", group: "freshness" },
     search_before_date_filter: { use: "refused", group: "freshness" },

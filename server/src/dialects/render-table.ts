@@ -1,11 +1,11 @@
 import { listWords } from "../http/input/faults.ts";
-import type { Dialect, Parameter, Scalar } from "./dialect.ts";
+import type { Dialect, DomainList, Parameter, Scalar } from "./dialect.ts";
 
 /** The table of a page of docs/compat. */
 export function renderTable(dialect: Dialect): string {
   const { method, name, path, title, parameters } = dialect;
   const rows = Object.entries(parameters).map(([parameter, rule]) => [code(parameter), describe(rule, dialect)]);
-  const inOrder = ["query", "count", "category", "required", "key", "ignored", "refused"].flatMap((use) =>
+  const inOrder = ["query", "count", "category", "domains", "required", "key", "ignored", "refused"].flatMap((use) =>
     rows.filter((_, index) => Object.values(parameters)[index]?.use === use),
   );
   const table = [
@@ -40,6 +40,8 @@ function describe(rule: Parameter, { defaultCount, parameters }: Dialect): strin
       );
       return `\`category\`. ${mapped.join(", ")}. Other values are refused (\`topic\`).`;
     }
+    case "domains":
+      return describeDomains[rule.list];
     case "required":
       return `Must be ${code(rule.value)}.`;
     case "key":
@@ -54,6 +56,13 @@ function describe(rule: Parameter, { defaultCount, parameters }: Dialect): strin
     }
   }
 }
+
+const describeDomains: Record<DomainList, string> = {
+  only: "Only results from these [domains](../migrating.md#domains). If this is not possible: refused (`domains`).",
+  block: "No results from these [domains](../migrating.md#domains). Entries that are not domains: refused (`domains`).",
+  either:
+    "No results from [domains](../migrating.md#domains) that start with `-`. If there are others, only results from those. If this is not possible: refused (`domains`).",
+};
 
 function hasCount(parameters: Dialect["parameters"]): boolean {
   return Object.values(parameters).some(({ use }) => use === "count");

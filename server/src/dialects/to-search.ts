@@ -7,12 +7,22 @@ import {
   maxFaults,
   toPointer,
 } from "../http/input/faults.ts";
+import {
+  describeOnlyLimit,
+  type MaxOnlyDomains,
+  maxPolicyDomains,
+  narrowPolicy,
+  normalizeDomain,
+  type SourcePolicy,
+} from "../lib/source-policy.ts";
 import { Problem } from "../problems/problems.ts";
 import type { Category } from "../providers/provider.ts";
-import { type Dialect, type Group, groups, type Parameter, type Scalar } from "./dialect.ts";
+import { type Dialect, type DomainList, type Group, groups, type Parameter, type Scalar } from "./dialect.ts";
 
 export interface TranslatedSearch {
   search: { query: string; n: number; category?: Category };
+  /** The domains that the request allows. They narrow the policy of its key. */
+  sources: SourcePolicy | undefined;
   /** Names of parameters that had no effect, for Pennyblack-Ignored. */
   ignored: string[];
   /** `max_results=20` if the request asked for more, for Pennyblack-Capped. */
@@ -24,6 +34,8 @@ export interface TranslateOptions {
   ignore: ReadonlySet<string>;
   /** The API key of the request. */
   key: string;
+  /** Undefined if every list of domains is possible. */
+  maxOnly: MaxOnlyDomains;
 }
 
 const maxCount = 20;
@@ -31,7 +43,15 @@ const maxCount = 20;
 /** Translates a request of the vendor's API, or throws a problem that lists every parameter that is not accepted. */
 export function toSearch(dialect: Dialect, request: unknown, options: TranslateOptions): TranslatedSearch {
   const given = readObject(request);
-  const translation: Translation = { dialect, options, found: {}, ignored: [], capped: undefined, faults: [] };
+  const translation: Translation = {
+    dialect,
+    options,
+    found: {},
+    sources: undefined,
+    ignored: [],
+    capped: undefined,
+    faults: [],
+  };
   for (const [name, value] of Object.entries(given)) {
     // The others would not be reported, and each costs a comparison with every parameter.
     if (translation.faults.length >= maxFaults) break;
@@ -43,13 +63,13 @@ export function toSearch(dialect: Dialect, request: unknown, options: TranslateO
     if ((use === "query" || use === "required") && isAbsent(given[name]))
       reject(translation, name, "is required", "required");
   }
-  const { found, ignored, capped, faults } = translation;
+  const { found, sources, ignored, capped, faults } = translation;
   if (faults.length > 0) throw invalidInput(faults);
   const { query = "", n = dialect.defaultCount, category } = found;
-  return { search: { query, n, ...(category && { category }) }, ignored, capped };
+  return { search: { query, n, ...(category && { category }) }, sources, ignored, capped };
 }
 
-interface Translation extends Pick<TranslatedSearch, "ignored" | "capped"> {
+interface Translation extends Pick<TranslatedSearch, "sources" | "ignored" | "capped"> {
   dialect: Dialect;
   options: TranslateOptions;
   found: Partial<TranslatedSearch["search"]>;
@@ -74,6 +94,8 @@ function apply(translation: Translation, name: string, parameter: Parameter, val
       else if (category !== "any") found.category = category;
       return;
     }
+    case "domains":
+      return applyDomains(translation, name, parameter.list, value);
     case "key":
       if (value !== options.key) throw conflictingKeys(name);
       return;
@@ -96,6 +118,30 @@ function applyCount(translation: Translation, name: string, value: unknown): voi
   translation.found.n = Math.min(count, maxCount);
 }
 
+/** A list that no upstream can honor is refused, because results from other sites would be charged. */
+function applyDomains(translation: Translation, name: string, list: DomainList, value: unknown): void {
+  const entries: unknown[] = Array.isArray(value) ? value : [value];
+  const sources = entries.length > maxPolicyDomains ? undefined : readDomains(entries, list);
+  const fault = sources
+    ? describeOnlyLimit(sources.only?.length ?? 0, translation.options.maxOnly)
+    : `must have at most ${maxPolicyDomains} entries, which are domains or hosts such as \`example.com\`, without scheme, path or wildcard`;
+  if (fault !== undefined) refuse(translation, name, "domains", fault);
+  else translation.sources = narrowPolicy(translation.sources, sources);
+}
+
+/** Undefined if an entry is not a domain. */
+function readDomains(entries: readonly unknown[], list: DomainList): SourcePolicy | undefined {
+  const [block, only]: [string[], string[]] = [[], []];
+  for (const entry of entries) {
+    if (typeof entry !== "string") return undefined;
+    const isExcluded = list === "block" || (list === "either" && entry.startsWith("-"));
+    const domain = normalizeDomain(list === "either" && isExcluded ? entry.slice(1) : entry);
+    if (domain === undefined) return undefined;
+    (isExcluded ? block : only).push(domain);
+  }
+  return { block: [...new Set(block)], ...(only.length > 0 && { only: [...new Set(only)] }) };
+}
+
 /** A name that is ignored goes into a header, so it can have no other characters. */
 function applyUnknown(translation: Translation, name: string): void {
   const { dialect, options, ignored } = translation;
@@ -103,10 +149,10 @@ function applyUnknown(translation: Translation, name: string): void {
   else reject(translation, name, describeUnknown(name, Object.keys(dialect.parameters), kindOf(dialect)), "unknown");
 }
 
-function refuse(translation: Translation, name: string, group: Group | undefined): void {
+function refuse(translation: Translation, name: string, group: Group | undefined, fault?: string): void {
   const { ignore } = translation.options;
   if (group !== undefined && (ignore.has(group) || ignore.has(name))) translation.ignored.push(name);
-  else reject(translation, name, describeRefusal(group), "unsupported");
+  else reject(translation, name, describeRefusal(group, fault), "unsupported");
 }
 
 function reject({ dialect, faults }: Translation, name: string, detail: string, code: string): void {
@@ -146,9 +192,9 @@ function isListed(values: readonly Scalar[] | undefined, value: unknown): boolea
   return values?.some((listed) => String(listed).toLowerCase() === text) ?? false;
 }
 
-function describeRefusal(group: Group | undefined): string {
+function describeRefusal(group: Group | undefined, fault?: string): string {
   if (group === undefined) return "is not supported with this value";
-  return `is not supported: a search cannot ${groups[group]}. Remove it, or add \`${group}\` to \`compat.ignore\` of the key to search without it (in one request: \`Pennyblack-Ignore: ${group}\`)`;
+  return `${fault ?? `is not supported: a search cannot ${groups[group]}`}. Remove it, or add \`${group}\` to \`compat.ignore\` of the key to search without it (in one request: \`Pennyblack-Ignore: ${group}\`)`;
 }
 
 function conflictingKeys(name: string): Problem {

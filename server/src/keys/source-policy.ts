@@ -4,6 +4,7 @@ import {
   describeOnlyLimit,
   type MaxOnlyDomains,
   maxDomainLength,
+  maxPolicyDomains,
   normalizeDomain,
   possibleDomains,
   type SourcePolicy,
@@ -11,10 +12,8 @@ import {
 
 // The source policy of a key: access control, so every search of the key applies it, and no request can widen it.
 
-const maxDomains = 200;
-
 const domains = (description: string) =>
-  Type.Array(Type.String({ maxLength: maxDomainLength }), { minItems: 1, maxItems: maxDomains, description });
+  Type.Array(Type.String({ maxLength: maxDomainLength }), { minItems: 1, maxItems: maxPolicyDomains, description });
 
 export const sourcesSchema = Type.Object(
   {
@@ -25,7 +24,7 @@ export const sourcesSchema = Type.Object(
     additionalProperties: false,
     minProperties: 1,
     title: "KeySources",
-    description: `The domains that searches with the key may return, such as \`example.com\` or \`docs.example.com\`. A domain includes its subdomains. At most ${maxDomains} in both lists together, stored in lower case and ASCII. A change replaces both lists.`,
+    description: `The domains that searches with the key may return, such as \`example.com\` or \`docs.example.com\`. A domain includes its subdomains. At most ${maxPolicyDomains} in both lists together, stored in lower case and ASCII. A change replaces both lists.`,
   },
 );
 
@@ -47,8 +46,10 @@ export function findSourcesFaults(sources: SourcesBody, maxOnly: MaxOnlyDomains)
     ),
   );
   const count = block.length + only.length;
-  if (count > maxDomains)
-    faults.push(fieldFault("sources", `must have at most ${maxDomains} domains, but has ${count}`, "out_of_range"));
+  if (count > maxPolicyDomains)
+    faults.push(
+      fieldFault("sources", `must have at most ${maxPolicyDomains} domains, but has ${count}`, "out_of_range"),
+    );
   if (faults.length === 0 && isEmpty(normalizeSources(sources)))
     faults.push(fieldFault("sources/only", "must have a domain that is not in `block`"));
   const fault = describeOnlyLimit(only.length, maxOnly);

@@ -8,6 +8,9 @@ export interface SourcePolicy {
   only?: readonly string[];
 }
 
+/** In both lists of a key, and in those of a request. Their combination takes quadratic time. */
+export const maxPolicyDomains = 200;
+
 /** The limit of DNS. */
 export const maxDomainLength = 253;
 

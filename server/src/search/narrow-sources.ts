@@ -21,7 +21,7 @@ export function narrowSources(
   const only = narrowed && possibleDomains(narrowed);
   if (!narrowed || !only) return narrowed;
   if (only.length === 0) {
-    const detail = "the domains that the request allows are not among those that `sources` of the key allows";
+    const detail = "the request and `sources` of the key have no allowed domain in common";
     throw invalidSources("not_allowed", detail, "Request other domains, or use another key");
   }
   // The results of test keys are made up.

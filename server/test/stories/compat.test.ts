@@ -180,7 +180,7 @@ test("refused parameters cost nothing, and ignored and capped ones are reported"
   assert.equal(refused.status, 400);
   assert.match(
     refused.body.detail.error,
-    /`include_domains` is not supported.*`compat\.ignore` of the key.*Pennyblack-Ignore: domains/,
+    /`include_domains` is not possible.*`compat\.ignore` of the key.*Pennyblack-Ignore: domains/,
   );
   assert.equal(refused.body.errors.length, 2);
   const ignoring = { ...credential, "pennyblack-ignore": "domains, freshness" };

@@ -1,38 +1,16 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
 import { after as afterTests, test } from "node:test";
 import { createFixture } from "../fixture.ts";
 import { until } from "../support/assertions/until.ts";
 import { connectMcp, revisions } from "../support/clients/mcp-clients.ts";
-import { closeAfter } from "../support/close-after.ts";
-import { replaceUrl } from "../support/replace-constants.ts";
-import { listen } from "../support/services/listen.ts";
 import type { Reply } from "../support/services/server.ts";
+import { startTavilyUpstream } from "../support/upstreams/tavily-upstream.ts";
 
 // The source policy of a key, on a server with one upstream that has domain filters and ignores them: Tavily.
 
-const tavily = { hosts: [] as string[], requests: [] as Record<string, unknown>[] };
-const { url } = closeAfter(
-  await listen(
-    createServer((request, response) => {
-      let text = "";
-      request.on("data", (chunk: Buffer) => (text += chunk.toString()));
-      request.once("end", () => {
-        tavily.requests.push(JSON.parse(text) as Record<string, unknown>);
-        const results = tavily.hosts.map((host, index) => ({
-          title: `Page ${index} of ${host}`,
-          url: `https://${host}/${index}`,
-          content: `About page ${index}, which is on ${host}.`,
-        }));
-        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ results }));
-      });
-    }),
-  ),
-);
-
-const tavilySettings = { ...replaceUrl("tavily", url), PENNYBLACK_TAVILY_KEY: "tvly-test-key-0001" };
+const tavily = await startTavilyUpstream();
 const { server, createWallet, assertBooksBalance } = await createFixture({
-  ...tavilySettings,
+  ...tavily.settings,
   PENNYBLACK_SEARXNG_URL: "",
 });
 const wallet = await createWallet("1000.00");
@@ -313,7 +291,7 @@ test("without an upstream that has domain filters, only is rejected before a cha
 
 test("a search restricted to domains is sent only to upstreams with domain filters", async (t) => {
   tavily.hosts = ["example.com"];
-  const { upstream, ...both } = await createFixture(tavilySettings, t);
+  const { upstream, ...both } = await createFixture(tavily.settings, t);
   const own = await both.createWallet("1.00");
   const options = { mode: "live", name: "agent", sources: { only: ["example.com"] } };
   const { body } = await both.server.manage(own.management, "POST", "/v1/keys", options);
