@@ -33,6 +33,8 @@ const eventTypes: Record<EventType, true> = {
   "key.rotated": true,
   "key.revoked": true,
   "key.budget_spent": true,
+  "budget.threshold": true,
+  "budget.spent": true,
   "service.incident": true,
 };
 

@@ -935,7 +935,7 @@ export type WalletSummary = {
 };
 
 export type AlertSettings = {
-    /** Address that receives alerts, if the operator has configured email. Null for no email. */
+    /** Address that receives alerts about the balance, shared budgets and webhooks, if the operator has configured email. Null for no email. */
     email: string | null;
     /** Alert when the balance falls below this amount, in USD, at most once an hour. Null for no alert. */
     low_balance: string | null;
@@ -950,7 +950,7 @@ export type EndUserSettings = {
 };
 
 /** @enum {string} */
-export type EventType = "wallet.low_balance" | "wallet.depleted" | "top_up.succeeded" | "top_up.failed" | "key.created" | "key.rotated" | "key.revoked" | "key.budget_spent" | "service.incident";
+export type EventType = "wallet.low_balance" | "wallet.depleted" | "top_up.succeeded" | "top_up.failed" | "key.created" | "key.rotated" | "key.revoked" | "key.budget_spent" | "budget.threshold" | "budget.spent" | "service.incident";
 
 export type Webhook = {
     /** Format: uuid */

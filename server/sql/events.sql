@@ -1,4 +1,4 @@
--- Events for wallet owners: low balance, top-ups, keys, spent budgets. The transaction that causes an event writes it,
+-- Events for wallet owners: low balance, top-ups, keys, budgets. The transaction that causes an event writes it,
 -- so neither exists without the other. Triggers write most events. Their conditions are false for nearly every search,
 -- so they add no cost to a paid search.
 --
@@ -54,26 +54,29 @@ begin
 end
 $$;
 
--- The event's data for a limit of a key that is spent, or NULL. Play money causes no event. A budget outlives the rotation of its key;
--- the newest key that is not revoked is reported.
+-- The event's data for a budget that is spent, or NULL. Play money causes no event. A shared budget is reported by its name,
+-- and a limit of a key with the newest key that is not revoked, because it outlives the rotation of its key.
 create or replace function pb.describe_window(w pb.budget_windows) returns jsonb stable language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
   payload jsonb;
 begin
   select jsonb_build_object(
-    'wallet_id', w.wallet_id, 'currency', 'usd', 'budget_id', b.id, 'key', k.about, 'period', coalesce(b.period, 'total'),
+    'wallet_id', w.wallet_id, 'currency', 'usd', 'period', coalesce(b.period, 'total'),
     'limit', pb.usd(w.limit_micros), 'spent', pb.usd(w.spent_micros), 'resets_at', pb.iso_time(w.resets_at)
-  ) into payload
+  ) || case
+    when b.name is null then jsonb_build_object('budget_id', b.id, 'key', k.about)
+    else jsonb_build_object('budget', jsonb_build_object('id', b.id, 'name', b.name))
+  end into payload
   from pb.budgets b
   left join lateral (
     select pb.describe_key(newest) as about
     from pb.key_limit_budgets l
     join pb.keys newest on newest.wallet_id = l.wallet_id and newest.limits_id = l.limits_id
-    where l.budget_id = b.id
+    where l.budget_id = b.id and b.name is null
     order by newest.revoked_at is null desc, newest.id desc limit 1
   ) k on true
-  where b.id = w.budget_id and b.name is null and w.mode = 'live' and w.spent_micros + pb.price_micros() > w.limit_micros
+  where b.id = w.budget_id and not b.per_end_user and w.mode = 'live' and w.spent_micros + pb.price_micros() > w.limit_micros
     and coalesce(w.resets_at > clock_timestamp(), true);
   return payload;
 end
@@ -148,8 +151,37 @@ declare
   payload jsonb := pb.describe_window(new);
 begin
   if payload is not null then
-    perform pb.emit_event_hourly(new.wallet_id, new.budget_id, 'key.budget_spent', payload);
+    perform pb.emit_event_hourly(
+      new.wallet_id, new.budget_id, case when payload ? 'budget' then 'budget.spent' else 'key.budget_spent' end, payload
+    );
   end if;
+  return null;
+end
+$$;
+
+-- Emits the warnings of a window that are due, and computes the amount at which the next one is. A percentage that was warned about
+-- in this window is not repeated when the amount spent or the limit falls and rises. The wallet is locked.
+create or replace function pb.emit_budget_warnings() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  b pb.budgets;
+  v_percent smallint;
+  due_at_micros bigint;
+  warned smallint := new.alerted_percent;
+begin
+  select * into b from pb.budgets f where f.id = new.budget_id;
+  for v_percent in select a from unnest(b.alerts) a where a > new.alerted_percent order by a loop
+    due_at_micros := ceil(new.limit_micros::numeric * v_percent / 100);
+    exit when due_at_micros > new.spent_micros;
+    warned := v_percent;
+    due_at_micros := null;
+    perform pb.emit_event(new.wallet_id, 'budget.threshold', jsonb_build_object(
+      'currency', 'usd', 'budget', jsonb_build_object('id', b.id, 'name', b.name), 'percent', v_percent,
+      'period', coalesce(b.period, 'total'), 'limit', pb.usd(new.limit_micros), 'spent', pb.usd(new.spent_micros),
+      'resets_at', pb.iso_time(new.resets_at)
+    ));
+  end loop;
+  update pb.budget_windows w set next_alert_micros = due_at_micros, alerted_percent = warned where w.id = new.id;
   return null;
 end
 $$;

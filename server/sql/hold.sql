@@ -232,13 +232,19 @@ begin
   if spending is not null then
     -- A conflict is the same window, which continues, or one that has ended.
     insert into pb.budget_windows as b
-      (id, wallet_id, mode, budget_id, subject, limit_micros, spent_micros, opened_at, resets_at)
+      (id, wallet_id, mode, budget_id, subject, limit_micros, spent_micros, opened_at, resets_at, next_alert_micros)
     select w.id, w.wallet_id, w.mode, w.budget_id, w.subject, case when w.kind <> 'end_user' then w.max_micros end,
-      w.taken_micros - w.spent_micros, now_at, w.resets_at
+      w.taken_micros - w.spent_micros, now_at, w.resets_at,
+      case when w.name is not null and w.kind <> 'end_user' and w.mode = 'live' then 0 end
     from unnest(spending) w where w.taken_micros > w.spent_micros
     on conflict (wallet_id, mode, budget_id, subject) do update
     set spent_micros = excluded.spent_micros + case when b.id = excluded.id then b.spent_micros else 0 end,
         opened_at = case when b.id = excluded.id then b.opened_at else excluded.opened_at end,
+        next_alert_micros = case
+          when b.id = excluded.id and b.limit_micros = excluded.limit_micros then b.next_alert_micros
+          else excluded.next_alert_micros
+        end,
+        alerted_percent = case when b.id = excluded.id then b.alerted_percent else 0 end,
         id = excluded.id, limit_micros = excluded.limit_micros, resets_at = excluded.resets_at;
   end if;
 

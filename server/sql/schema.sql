@@ -1079,7 +1079,7 @@ CREATE TABLE pb.events (
     dispatched_at timestamp with time zone,
     email_due_at timestamp with time zone,
     email_attempts smallint DEFAULT 0 NOT NULL,
-    CONSTRAINT known_events CHECK ((type = ANY (ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text, 'service.incident'::text, 'webhook.test'::text, 'webhook.disabled'::text])))
+    CONSTRAINT known_events CHECK ((type = ANY (ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text, 'budget.threshold'::text, 'budget.spent'::text, 'service.incident'::text, 'webhook.test'::text, 'webhook.disabled'::text])))
 );
 
 CREATE FUNCTION pb.claim_alert_emails(max_emails integer) RETURNS TABLE(id uuid, wallet_id uuid, type text, data jsonb, event_at timestamp with time zone, attempt smallint)
@@ -2344,6 +2344,8 @@ CREATE TABLE pb.budget_windows (
     spent_micros bigint NOT NULL,
     opened_at timestamp with time zone NOT NULL,
     resets_at timestamp with time zone,
+    next_alert_micros bigint,
+    alerted_percent smallint DEFAULT 0 NOT NULL,
     CONSTRAINT budget_windows_limit_micros_check CHECK ((limit_micros >= 0)),
     CONSTRAINT budget_windows_mode_check CHECK ((mode <> 'mgmt'::pb.key_mode)),
     CONSTRAINT budget_windows_spent_micros_check CHECK ((spent_micros >= 0)),
@@ -2360,18 +2362,21 @@ declare
   payload jsonb;
 begin
   select jsonb_build_object(
-    'wallet_id', w.wallet_id, 'currency', 'usd', 'budget_id', b.id, 'key', k.about, 'period', coalesce(b.period, 'total'),
+    'wallet_id', w.wallet_id, 'currency', 'usd', 'period', coalesce(b.period, 'total'),
     'limit', pb.usd(w.limit_micros), 'spent', pb.usd(w.spent_micros), 'resets_at', pb.iso_time(w.resets_at)
-  ) into payload
+  ) || case
+    when b.name is null then jsonb_build_object('budget_id', b.id, 'key', k.about)
+    else jsonb_build_object('budget', jsonb_build_object('id', b.id, 'name', b.name))
+  end into payload
   from pb.budgets b
   left join lateral (
     select pb.describe_key(newest) as about
     from pb.key_limit_budgets l
     join pb.keys newest on newest.wallet_id = l.wallet_id and newest.limits_id = l.limits_id
-    where l.budget_id = b.id
+    where l.budget_id = b.id and b.name is null
     order by newest.revoked_at is null desc, newest.id desc limit 1
   ) k on true
-  where b.id = w.budget_id and b.name is null and w.mode = 'live' and w.spent_micros + pb.price_micros() > w.limit_micros
+  where b.id = w.budget_id and not b.per_end_user and w.mode = 'live' and w.spent_micros + pb.price_micros() > w.limit_micros
     and coalesce(w.resets_at > clock_timestamp(), true);
   return payload;
 end
@@ -2420,10 +2425,10 @@ begin
     if e.due_at > e.created_at then
       e.created_at := now_at;
       e.data := case
-        when e.type = 'key.budget_spent' then (
+        when e.type in ('key.budget_spent', 'budget.spent') then (
           select pb.describe_window(w) from pb.budget_windows w
-          where w.wallet_id = e.wallet_id and w.mode = 'live' and w.budget_id = (e.data ->> 'budget_id')::uuid
-            and w.subject = ''
+          where w.wallet_id = e.wallet_id and w.mode = 'live' and w.subject = ''
+            and w.budget_id = coalesce(e.data #>> '{budget,id}', e.data ->> 'budget_id')::uuid
         )
         else (select pb.describe_wallet(e.type, w) from pb.wallets w where w.id = e.wallet_id)
       end;
@@ -2435,7 +2440,9 @@ begin
     update pb.events d
     set data = e.data, created_at = e.created_at, dispatched_at = now_at,
       email_due_at = case
-        when with_email and e.type in ('wallet.low_balance', 'webhook.disabled') then now_at
+        when with_email and e.type in (
+          'wallet.low_balance', 'webhook.disabled', 'budget.threshold', 'budget.spent'
+        ) then now_at
       end
     where d.id = e.id;
     perform pb.queue_delivery(w.wallet_id, w.id, e.id)
@@ -2505,8 +2512,37 @@ declare
   payload jsonb := pb.describe_window(new);
 begin
   if payload is not null then
-    perform pb.emit_event_hourly(new.wallet_id, new.budget_id, 'key.budget_spent', payload);
+    perform pb.emit_event_hourly(
+      new.wallet_id, new.budget_id, case when payload ? 'budget' then 'budget.spent' else 'key.budget_spent' end, payload
+    );
   end if;
+  return null;
+end
+$$;
+
+CREATE FUNCTION pb.emit_budget_warnings() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  b pb.budgets;
+  v_percent smallint;
+  due_at_micros bigint;
+  warned smallint := new.alerted_percent;
+begin
+  select * into b from pb.budgets f where f.id = new.budget_id;
+  for v_percent in select a from unnest(b.alerts) a where a > new.alerted_percent order by a loop
+    due_at_micros := ceil(new.limit_micros::numeric * v_percent / 100);
+    exit when due_at_micros > new.spent_micros;
+    warned := v_percent;
+    due_at_micros := null;
+    perform pb.emit_event(new.wallet_id, 'budget.threshold', jsonb_build_object(
+      'currency', 'usd', 'budget', jsonb_build_object('id', b.id, 'name', b.name), 'percent', v_percent,
+      'period', coalesce(b.period, 'total'), 'limit', pb.usd(new.limit_micros), 'spent', pb.usd(new.spent_micros),
+      'resets_at', pb.iso_time(new.resets_at)
+    ));
+  end loop;
+  update pb.budget_windows w set next_alert_micros = due_at_micros, alerted_percent = warned where w.id = new.id;
   return null;
 end
 $$;
@@ -5809,7 +5845,10 @@ CREATE FUNCTION pb.set_budget_amount(b pb.budgets, p_amount bigint) RETURNS void
     AS $$
 begin
   update pb.budgets f set amount_micros = p_amount where f.id = b.id;
-  update pb.budget_windows w set limit_micros = p_amount
+  update pb.budget_windows w
+  set limit_micros = p_amount, next_alert_micros = case
+    when b.name is not null and b.mode = 'live' and (w.resets_at is null or w.resets_at > clock_timestamp()) then 0
+  end
   where w.wallet_id = b.wallet_id and w.mode = b.mode and w.budget_id = b.id and w.subject = '' and not b.per_end_user;
 end
 $$;
@@ -6373,7 +6412,7 @@ CREATE TABLE pb.webhook_endpoints (
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT disabled_with_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
     CONSTRAINT previous_secret_ends CHECK (((previous_secret IS NULL) = (previous_until IS NULL))),
-    CONSTRAINT subscribes_to_known_events CHECK (((cardinality(events) > 0) AND (events <@ ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text, 'service.incident'::text]))),
+    CONSTRAINT subscribes_to_known_events CHECK (((cardinality(events) > 0) AND (events <@ ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text, 'budget.threshold'::text, 'budget.spent'::text, 'service.incident'::text]))),
     CONSTRAINT webhook_endpoints_description_check CHECK ((length(description) <= 200)),
     CONSTRAINT webhook_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['owner'::text, 'gone'::text, 'failing'::text]))),
     CONSTRAINT webhook_endpoints_url_check CHECK ((length(url) <= 2048))
@@ -6426,13 +6465,19 @@ begin
   if spending is not null then
     -- A conflict is the same window, which continues, or one that has ended.
     insert into pb.budget_windows as b
-      (id, wallet_id, mode, budget_id, subject, limit_micros, spent_micros, opened_at, resets_at)
+      (id, wallet_id, mode, budget_id, subject, limit_micros, spent_micros, opened_at, resets_at, next_alert_micros)
     select w.id, w.wallet_id, w.mode, w.budget_id, w.subject, case when w.kind <> 'end_user' then w.max_micros end,
-      w.taken_micros - w.spent_micros, now_at, w.resets_at
+      w.taken_micros - w.spent_micros, now_at, w.resets_at,
+      case when w.name is not null and w.kind <> 'end_user' and w.mode = 'live' then 0 end
     from unnest(spending) w where w.taken_micros > w.spent_micros
     on conflict (wallet_id, mode, budget_id, subject) do update
     set spent_micros = excluded.spent_micros + case when b.id = excluded.id then b.spent_micros else 0 end,
         opened_at = case when b.id = excluded.id then b.opened_at else excluded.opened_at end,
+        next_alert_micros = case
+          when b.id = excluded.id and b.limit_micros = excluded.limit_micros then b.next_alert_micros
+          else excluded.next_alert_micros
+        end,
+        alerted_percent = case when b.id = excluded.id then b.alerted_percent else 0 end,
         id = excluded.id, limit_micros = excluded.limit_micros, resets_at = excluded.resets_at;
   end if;
 
@@ -7488,7 +7533,11 @@ CREATE TRIGGER emit_balance_events AFTER UPDATE OF credited_micros, debited_micr
 
 CREATE TRIGGER emit_budget_event AFTER UPDATE ON pb.budget_windows FOR EACH ROW WHEN (((new.budget_id IS NOT NULL) AND ((new.spent_micros + 10000) > new.limit_micros) AND (((old.id = new.id) AND ((old.spent_micros + 10000) > old.limit_micros)) IS NOT TRUE))) EXECUTE FUNCTION pb.emit_budget_event();
 
+CREATE TRIGGER emit_budget_warnings AFTER UPDATE ON pb.budget_windows FOR EACH ROW WHEN ((new.spent_micros >= new.next_alert_micros)) EXECUTE FUNCTION pb.emit_budget_warnings();
+
 CREATE TRIGGER emit_first_budget_event AFTER INSERT ON pb.budget_windows FOR EACH ROW WHEN (((new.budget_id IS NOT NULL) AND ((new.spent_micros + 10000) > new.limit_micros))) EXECUTE FUNCTION pb.emit_budget_event();
+
+CREATE TRIGGER emit_first_budget_warnings AFTER INSERT ON pb.budget_windows FOR EACH ROW WHEN ((new.spent_micros >= new.next_alert_micros)) EXECUTE FUNCTION pb.emit_budget_warnings();
 
 CREATE TRIGGER emit_new_key_event AFTER INSERT ON pb.keys FOR EACH ROW EXECUTE FUNCTION pb.emit_key_event();
 
@@ -8151,6 +8200,8 @@ GRANT ALL ON FUNCTION pb.drop_old_requests() TO pennyblack_worker;
 REVOKE ALL ON FUNCTION pb.emit_balance_events() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.emit_budget_event() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.emit_budget_warnings() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.new_uuid() FROM PUBLIC;
 

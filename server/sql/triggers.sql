@@ -40,6 +40,12 @@ create or replace trigger emit_first_budget_event after insert on pb.budget_wind
   for each row when (new.budget_id is not null and new.spent_micros + 10000 > new.limit_micros)
   execute function pb.emit_budget_event();
 
+create or replace trigger emit_budget_warnings after update on pb.budget_windows
+  for each row when (new.spent_micros >= new.next_alert_micros) execute function pb.emit_budget_warnings();
+
+create or replace trigger emit_first_budget_warnings after insert on pb.budget_windows
+  for each row when (new.spent_micros >= new.next_alert_micros) execute function pb.emit_budget_warnings();
+
 create or replace trigger delete_sign_in_tokens after delete on pb.people
   for each row execute function pb.delete_sign_in_tokens();
 

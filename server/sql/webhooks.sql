@@ -173,10 +173,10 @@ begin
     if e.due_at > e.created_at then
       e.created_at := now_at;
       e.data := case
-        when e.type = 'key.budget_spent' then (
+        when e.type in ('key.budget_spent', 'budget.spent') then (
           select pb.describe_window(w) from pb.budget_windows w
-          where w.wallet_id = e.wallet_id and w.mode = 'live' and w.budget_id = (e.data ->> 'budget_id')::uuid
-            and w.subject = ''
+          where w.wallet_id = e.wallet_id and w.mode = 'live' and w.subject = ''
+            and w.budget_id = coalesce(e.data #>> '{budget,id}', e.data ->> 'budget_id')::uuid
         )
         else (select pb.describe_wallet(e.type, w) from pb.wallets w where w.id = e.wallet_id)
       end;
@@ -188,7 +188,9 @@ begin
     update pb.events d
     set data = e.data, created_at = e.created_at, dispatched_at = now_at,
       email_due_at = case
-        when with_email and e.type in ('wallet.low_balance', 'webhook.disabled') then now_at
+        when with_email and e.type in (
+          'wallet.low_balance', 'webhook.disabled', 'budget.threshold', 'budget.spent'
+        ) then now_at
       end
     where d.id = e.id;
     perform pb.queue_delivery(w.wallet_id, w.id, e.id)

@@ -1,6 +1,9 @@
 import type { PlantedFault } from "./planted-fault.ts";
 
 const stories = ["stories/shared-budgets.test"];
+const warnings = ["stories/budget-warnings.test"];
+const model = ["test/ledger-model/ledger-model.test"];
+const events = "server/sql/events.sql";
 const budgets = "server/sql/budgets.sql";
 
 export const budgetFaults: readonly PlantedFault[] = [
@@ -28,7 +31,7 @@ export const budgetFaults: readonly PlantedFault[] = [
     file: "server/sql/hold.sql",
     find: "interval '7 days') at time zone 'utc'",
     replace: "interval '6 days') at time zone 'utc'",
-    tests: ["test/ledger-model/ledger-model.test"],
+    tests: model,
     caughtBy: "a batch decides like its items one by one, and every row matches the model",
   },
   {
@@ -37,8 +40,55 @@ export const budgetFaults: readonly PlantedFault[] = [
     file: budgets,
     find: "update pb.budget_windows w set limit_micros = p_amount",
     replace: "update pb.budget_windows w set limit_micros = w.limit_micros",
-    tests: ["test/ledger-model/ledger-model.test"],
+    tests: model,
     caughtBy: "a batch decides like its items one by one, and every row matches the model",
+  },
+  {
+    id: "warning-repeated-in-window",
+    description: "a warning is repeated when spending falls and reaches its percentage again",
+    file: "server/sql/release.sql",
+    find: "set spent_micros = w.spent_micros - cardinality(array_positions(windows, w.id)) * pb.price_micros()",
+    replace:
+      "set spent_micros = w.spent_micros - cardinality(array_positions(windows, w.id)) * pb.price_micros(),\n" +
+      "      next_alert_micros = 0, alerted_percent = 0",
+    tests: warnings,
+    caughtBy: "failed searches that give back and reach the percentage again send no second warning",
+  },
+  {
+    id: "warning-not-advanced",
+    description: "every search above a percentage of its budget sends the warning again",
+    file: events,
+    find: "alerted_percent = warned where w.id = new.id",
+    replace: "alerted_percent = w.alerted_percent where w.id = new.id",
+    tests: warnings,
+    caughtBy: "500 parallel searches of two servers around the thresholds, half of which fail, send each warning once",
+  },
+  {
+    id: "warning-skips-percentage",
+    description: "a search that reaches several percentages sends only the highest warning",
+    file: events,
+    find: "select a from unnest(b.alerts) a where a > new.alerted_percent order by a loop",
+    replace: "select a from unnest(b.alerts) a where a > new.alerted_percent order by a desc limit 1 loop",
+    tests: warnings,
+    caughtBy: "a search that reaches several percentages warns about each",
+  },
+  {
+    id: "warned-for-one-window-only",
+    description: "the warnings of a budget are not sent again in its next period",
+    file: "server/sql/hold.sql",
+    find: "alerted_percent = case when b.id = excluded.id then b.alerted_percent else 0 end",
+    replace: "alerted_percent = b.alerted_percent",
+    tests: warnings,
+    caughtBy: "a warning is sent when a percentage is reached, with the amounts, and again in the next period only",
+  },
+  {
+    id: "warning-for-lowered-budget-missing",
+    description: "a percentage that is reached because the amount was lowered sends no warning",
+    file: budgets,
+    find: "  set limit_micros = p_amount, next_alert_micros = case",
+    replace: "  set limit_micros = p_amount, next_alert_micros = case when true then w.next_alert_micros",
+    tests: warnings,
+    caughtBy: "a changed amount or percentage warns at once if it is reached, and repeats no percentage",
   },
   {
     id: "apps-with-own-budgets",

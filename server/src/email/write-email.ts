@@ -16,11 +16,20 @@ export interface EmailMessage {
 
 /** Plain text without secrets. Undefined for events that send no email. */
 export function writeAlertEmail({ type, data }: EmailEvent, context: EmailContext): EmailMessage | undefined {
-  if (type === "wallet.low_balance") return writeLowBalance(data, context);
-  return type === "webhook.disabled" ? writeEndpointDisabled(data, context) : undefined;
+  return messages[type]?.(data, context);
 }
 
-function writeLowBalance(data: Record<string, unknown>, { walletName, topUpUrl, price }: EmailContext): EmailMessage {
+type Data = Record<string, unknown>;
+
+// Listed in pb.dispatch_events too.
+const messages: Record<string, (data: Data, context: EmailContext) => EmailMessage> = {
+  "wallet.low_balance": writeLowBalance,
+  "webhook.disabled": writeEndpointDisabled,
+  "budget.threshold": writeBudgetThreshold,
+  "budget.spent": writeBudgetSpent,
+};
+
+function writeLowBalance(data: Data, { walletName, topUpUrl, price }: EmailContext): EmailMessage {
   return {
     subject: `Low balance in ${walletName}: ${String(data["balance"])} USD`,
     text: [
@@ -32,7 +41,7 @@ function writeLowBalance(data: Record<string, unknown>, { walletName, topUpUrl, 
   };
 }
 
-function writeEndpointDisabled(data: Record<string, unknown>, { walletName }: EmailContext): EmailMessage {
+function writeEndpointDisabled(data: Data, { walletName }: EmailContext): EmailMessage {
   const cause = data["reason"] === "gone" ? "it returned 410 Gone" : "every delivery failed for five days";
   // The path may contain a secret of the receiver; the host is enough to identify it.
   const host = new URL(String(data["url"])).host;
@@ -44,3 +53,36 @@ function writeEndpointDisabled(data: Record<string, unknown>, { walletName }: Em
     ].join("\n\n"),
   };
 }
+
+function writeBudgetThreshold(data: Data, { walletName }: EmailContext): EmailMessage {
+  const percent = String(data["percent"]);
+  return {
+    subject: `Budget ${nameOf(data)} in ${walletName}: ${percent}% spent`,
+    text: [
+      `${describeSpending(data)} This is at least ${percent}% of the limit, and includes searches in flight.`,
+      "When the budget does not cover another search, searches with its keys fail with 403 and are not charged.",
+      `You receive this warning once per percentage and period. ${changeHint}`,
+    ].join("\n\n"),
+  };
+}
+
+function writeBudgetSpent(data: Data, { walletName }: EmailContext): EmailMessage {
+  const resetsAt = data["resets_at"];
+  const end = resetsAt === null ? "the amount is raised" : `${String(resetsAt)}, or until the amount is raised`;
+  return {
+    subject: `Budget ${nameOf(data)} in ${walletName} is spent`,
+    text: [
+      `${describeSpending(data)} It does not cover another search.`,
+      `Searches with its keys fail with 403 and are not charged until ${end}.`,
+      `You receive this email at most once an hour per budget. ${changeHint}`,
+    ].join("\n\n"),
+  };
+}
+
+const changeHint =
+  "To change the amount or the warnings, use PATCH /v1/budgets/{id}. To change the address, open Alerts in the console.";
+
+const nameOf = (data: Data): string => String((data["budget"] as { name: unknown }).name);
+
+const describeSpending = (data: Data): string =>
+  `${String(data["spent"])} USD of the ${String(data["limit"])} USD of the shared budget ${nameOf(data)} are spent.`;

@@ -103,6 +103,31 @@ const events = {
       resets_at: "2026-11-16T00:00:00.000Z",
     },
   },
+  "budget.threshold": {
+    text: "A percentage in `alerts` of a shared budget was reached, at most once per percentage and period. `spent` and `limit` are the amounts when it was reached. Searches in flight count as spent, so a warning may be sent for a search that then fails.",
+    data: {
+      wallet_id: walletId,
+      currency: "usd",
+      budget: { id: "01a1dca0-5555-7d2b-aced-0d68680215be", name: "research" },
+      percent: 80,
+      period: "week",
+      limit: "0.05",
+      spent: "0.04",
+      resets_at: "2026-11-16T00:00:00.000Z",
+    },
+  },
+  "budget.spent": {
+    text: "A shared budget does not cover another search. It is sent at most once an hour per budget.",
+    data: {
+      wallet_id: walletId,
+      currency: "usd",
+      budget: { id: "01a1dca0-5555-7d2b-aced-0d68680215be", name: "research" },
+      period: "week",
+      limit: "0.05",
+      spent: "0.05",
+      resets_at: "2026-11-16T00:00:00.000Z",
+    },
+  },
   "service.incident": {
     text: "The operator has opened, updated or closed an incident, which the [status page](status-page.md) shows. `impact` is `degraded` or `outage`; `closed_at` is null while the incident is open. `text` is the latest update.",
     data: {

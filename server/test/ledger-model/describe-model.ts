@@ -42,6 +42,7 @@ export function describeModel(model: LedgerModel): string[] {
     ...[...model.claims.values()].map((claim) =>
       row("claim", claim.id, claim.fingerprint, claim.searchId, claim.answer),
     ),
+    ...model.warnings.map(({ window, percent }) => row("warning", window.walletId, window.budgetId, BigInt(percent))),
     ...[...model.payments.values()].map((p) => row("payment", p.walletId, p.paymentId, p.amount, p.kind)),
     ...[...model.refunds].map((id) => row("refund", model.searches.get(id)?.walletId, id, priceMicros)),
     ...[...model.searches.values()]

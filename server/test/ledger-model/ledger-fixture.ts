@@ -24,6 +24,7 @@ import {
   LedgerModel,
   type ModelBudget,
   type Resets,
+  sharedAlerts,
   sharedName,
 } from "./ledger-model.ts";
 import {
@@ -126,7 +127,11 @@ export class LedgerFixture {
     for (const kind of ["week", "end_user"] as const) {
       const budget = { amount: amounts[kind], period: kind === "week" ? "week" : "day", isPerEndUser: kind !== "week" };
       shared.push({
-        id: await seedSharedBudget(owner, id, { ...budget, name: sharedName }),
+        id: await seedSharedBudget(owner, id, {
+          ...budget,
+          name: sharedName,
+          alerts: kind === "week" ? sharedAlerts : [],
+        }),
         kind,
         amount: amounts[kind],
         isShared: true,
@@ -278,7 +283,7 @@ export class LedgerFixture {
       budget.id,
       amount,
     ]);
-    for (const window of this.#model.windows.values()) if (window.budgetId === budget.id) window.max = amount;
+    this.#model.setBudget(budget.id, amount);
   }
 
   async #makeOverdue(searchIds: string[]): Promise<void> {

@@ -85,6 +85,7 @@ const expectedOutcomes = Object.entries({
     "seen: replaced a window",
     "seen: joined a new run",
     "seen: shared a window",
+    "seen: not warned again",
     "seen: returned too late for a window",
   );
 

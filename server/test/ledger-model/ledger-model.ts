@@ -47,6 +47,8 @@ export interface ModelLimits {
 }
 
 export const sharedName = "A shared budget";
+/** Of the budget per week. */
+export const sharedAlerts = [40, 75];
 
 interface ModelWallet {
   id: string;
@@ -75,6 +77,8 @@ interface ModelWindow {
   month: number;
   /** Of a run. */
   isOver: boolean;
+  /** The highest percentage that was warned about. */
+  warned: number;
   lastKeyId?: string;
 }
 
@@ -153,6 +157,7 @@ export class LedgerModel {
   readonly reversals = new Map<string, "taken" | "returned">();
   /** Entries of refunded payments and of debt, by wallet. */
   readonly debtEntries: { kind: string; walletId: string; amount: Micros }[] = [];
+  readonly warnings: { window: ModelWindow; percent: number }[] = [];
   readonly skewedIds = new Set<string>();
 
   /**
@@ -170,7 +175,28 @@ export class LedgerModel {
       for (const [index, item] of items.entries())
         if (item.walletId === walletId)
           outcomes[index] = { budgets: this.#describeBudgets(item), ...this.#holdOne(item) };
+    this.#warn();
     return outcomes;
+  }
+
+  setBudget(id: string, amount: Micros): void {
+    for (const window of this.windows.values()) if (window.budgetId === id) window.max = amount;
+    this.#warn();
+  }
+
+  /** Once per window and percentage, while the amount spent is at least that part of the budget. */
+  #warn(): void {
+    for (const window of this.windows.values()) {
+      const { kind, isShared, spent, max } = window;
+      if (!isShared || kind !== "week" || this.hasEnded(window)) continue;
+      for (const percent of sharedAlerts) {
+        const isReached = spent * 100n >= max * BigInt(percent);
+        if (isReached && percent <= window.warned) this.seen.add("not warned again");
+        if (!isReached || percent <= window.warned) continue;
+        window.warned = percent;
+        this.warnings.push({ window, percent });
+      }
+    }
   }
 
   capture(items: readonly CaptureRequest[]): Settlement[] {
@@ -329,7 +355,7 @@ export class LedgerModel {
       const place = `${walletId} ${mode} ${window.budgetId} ${window.subject}`;
       const known = this.windows.get(place);
       if (known && !this.hasEnded(known)) return known;
-      return { ...window, place, walletId, mode, spent: 0n, day, week, month, isOver: false };
+      return { ...window, place, walletId, mode, spent: 0n, day, week, month, isOver: false, warned: 0 };
     };
     const ofKey = (limits?.budgets ?? []).map(({ id: budgetId, kind, amount, isShared }) =>
       open({ kind, isShared, budgetId, subject: kind === "end_user" ? endUser : "", max: amount }),

@@ -11,7 +11,7 @@ import { captureBatch, holdBatch, topUpBatch } from "../../src/wallet/statements
 import { eventTypes } from "../../src/webhooks/event-types.ts";
 import { signMessage } from "../../src/webhooks/sign.ts";
 import { closeAfter } from "../support/close-after.ts";
-import { seedKeyLimits, windowOf } from "../support/data/seed-wallet.ts";
+import { seedKeyLimits, seedSharedBudget, windowOf } from "../support/data/seed-wallet.ts";
 import { testAct } from "../support/data/test-act.ts";
 import { createTestKey, type TestWallet } from "../support/services/server.ts";
 import { type Received, startReceiver } from "../support/services/webhook-receiver.ts";
@@ -76,6 +76,14 @@ async function causeEveryEvent(): Promise<void> {
     [keyId],
   );
   await revokeKey(owner, { walletId, keyId });
+
+  const shared = await createSubscribedWallet();
+  await topUp(shared, 1_000_000n);
+  const seed = { amount: 50_000n, name: "research", period: "week", alerts: [80] };
+  const budget = await seedSharedBudget(owner, shared.walletId, seed);
+  const sharedLimits = await seedKeyLimits(owner, shared.walletId, { shared: [budget] });
+  const sharing = await createTestKey(fixture.db, { walletId: shared.walletId, mode: "live", limitsId: sharedLimits });
+  for (let spent = 0; spent < 5; spent += 1) await search(shared, sharing.id);
 
   const text = "The database is being restored.";
   const incident = { title: "Searches fail", impact: "outage", text, openedAt: undefined } as const;

@@ -705,7 +705,8 @@ class WalletSummary(TypedDict):
 
 
 class AlertSettings(TypedDict):
-    #: Address that receives alerts, if the operator has configured email. Null for no email.
+    #: Address that receives alerts about the balance, shared budgets and webhooks, if the operator has configured
+    #: email. Null for no email.
     email: Optional[str]
     #: Alert when the balance falls below this amount, in USD, at most once an hour. Null for no alert.
     low_balance: Optional[str]
@@ -726,6 +727,8 @@ EventType = Literal[
     "key.rotated",
     "key.revoked",
     "key.budget_spent",
+    "budget.threshold",
+    "budget.spent",
     "service.incident",
 ]
 

@@ -9,6 +9,8 @@ export const eventDescriptions: Record<EventType, string> = {
   "key.rotated": "Key rotated",
   "key.revoked": "Key revoked",
   "key.budget_spent": "Key budget spent",
+  "budget.threshold": "Shared budget reached a percentage",
+  "budget.spent": "Shared budget spent",
   "service.incident": "Incident opened, updated or closed",
 };
 

@@ -13,7 +13,8 @@ import type { WalletRouteDependencies } from "./wallet-routes.ts";
 const alertsSchema = Type.Object(
   {
     email: Type.Union([Type.String({ minLength: 3, maxLength: 254 }), Type.Null()], {
-      description: "Address that receives alerts, if the operator has configured email. Null for no email.",
+      description:
+        "Address that receives alerts about the balance, shared budgets and webhooks, if the operator has configured email. Null for no email.",
     }),
     low_balance: Type.Union([Type.String({ pattern: textPatterns.usd }), Type.Null()], {
       description: "Alert when the balance falls below this amount, in USD, at most once an hour. Null for no alert.",

@@ -29,6 +29,9 @@ const readRows = `
     coalesce(encode(answer, 'hex'), '-'))
   from pb.idempotency where wallet_id = any ($1)
   union all
+  select concat_ws(' ', 'warning', wallet_id, data #>> '{budget,id}', data ->> 'percent')
+  from pb.events where wallet_id = any ($1) and type = 'budget.threshold'
+  union all
   select concat_ws(' ', 'payment', p.wallet_id, p.payment_id, t.amount_micros, t.kind)
   from pb.payments p left join pb.transfers t on t.id = p.transfer_id and t.amount_micros = p.amount_micros
   where p.wallet_id = any ($1)

@@ -81,15 +81,16 @@ export interface SharedBudgetSeed {
   mode?: "live" | "test";
   period?: string;
   isPerEndUser?: boolean;
+  alerts?: number[];
 }
 
 export async function seedSharedBudget(owner: Queryable, walletId: string, seed: SharedBudgetSeed): Promise<string> {
   const id = randomUUIDv7();
-  const { amount, name = "A budget", mode = "live", period = "total", isPerEndUser = false } = seed;
+  const { amount, name = "A budget", mode = "live", period = "total", isPerEndUser = false, alerts = [] } = seed;
   await owner.query(
-    `insert into pb.budgets (id, wallet_id, mode, name, amount_micros, period, per_end_user)
-     values ($1, $2, $3, $4, $5, nullif($6, 'total'), $7)`,
-    [id, walletId, mode, name, amount, period, isPerEndUser],
+    `insert into pb.budgets (id, wallet_id, mode, name, amount_micros, period, per_end_user, alerts)
+     values ($1, $2, $3, $4, $5, nullif($6, 'total'), $7, $8)`,
+    [id, walletId, mode, name, amount, period, isPerEndUser, alerts],
   );
   return id;
 }
