@@ -1249,7 +1249,7 @@ export type ServiceStatus = {
     state: "operational" | "degraded" | "outage" | "unavailable";
     /**
      * Format: date-time
-     * When these figures were read. Older than 15 minutes: this copy is out of date.
+     * When these figures were read. More than 5 minutes ago: this copy is out of date.
      */
     written_at: string;
     /**

@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import type { AttentionItem, Found } from "../operator/operator.ts";
+import { statusCountsSchema } from "../status/status.ts";
 import { type FleetCell, FleetFault, readCell } from "./operator-client.ts";
 
 /** State and load of a cell, or the reason it could not be read. */
@@ -81,6 +82,11 @@ export type CellReconciliation = Static<typeof reconciliationSchema>;
 /** The latest reconciliation of a cell. Throws a FleetFault. */
 export function readCellReconciliation(cell: FleetCell): Promise<CellReconciliation> {
   return readCell(cell, "reconciliation", reconciliationSchema);
+}
+
+/** The counts of a cell's status page. Throws a FleetFault. */
+export function readCellCounts(cell: FleetCell): Promise<Static<typeof statusCountsSchema>> {
+  return readCell(cell, "status", statusCountsSchema);
 }
 
 const transfersSchema = Type.Object({

@@ -1,10 +1,12 @@
 import { formatTable } from "../lib/format-table.ts";
 import { formatUsd, type Micros, parseUsd } from "../lib/money.ts";
 import { findStart, formatFound } from "../operator/operator.ts";
+import { encodeStatus, summarizeCells, writeStatusFiles } from "../status/status.ts";
 import {
   type CellReconciliation,
   type CellTransfer,
   findInCell,
+  readCellCounts,
   readCellMargin,
   readCellReconciliation,
   readCellStatus,
@@ -140,6 +142,27 @@ export async function margin(cells: readonly FleetCell[], days: number, now = Da
 
 function toRow(name: string, { calls, revenue, cost }: { calls: number; revenue: Micros; cost: Micros }): string[] {
   return [name, String(calls), formatUsd(revenue), formatUsd(cost), formatUsd(revenue - cost)];
+}
+
+/**
+ * Writes the status page of all cells together. A cell that cannot be read is shown as unavailable and its requests are
+ * missing, so the page is still written.
+ */
+export async function statusPage(
+  cells: readonly FleetCell[],
+  { folder, publicUrl }: { folder: string; publicUrl: string },
+): Promise<Report> {
+  const lines = await readEach(cells, readCellCounts);
+  const status = summarizeCells(
+    lines.map(({ name, value }) => ({ name, counts: value })),
+    new Date().toISOString(),
+  );
+  await writeStatusFiles(folder, encodeStatus(status, publicUrl));
+  const rows = lines.map(({ name, fault }, index) => [name, fault || (status.cells?.[index]?.state ?? "")]);
+  return {
+    text: formatTable(rows, ["cell", "state"]),
+    isHealthy: lines.every(({ value }) => value !== undefined),
+  };
 }
 
 type Line<Value> = { name: string; value: Value; fault: "" } | { name: string; value: undefined; fault: string };

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { find, margin, type Report, reconcile, status } from "./fleet-commands.ts";
+import { find, margin, type Report, reconcile, status, statusPage } from "./fleet-commands.ts";
 import { type FleetCell, FleetFault, readFleet } from "./operator-client.ts";
 
 const usage = `Usage: npm run fleet -- COMMAND [--fleet fleet.json]
@@ -9,6 +9,7 @@ const usage = `Usage: npm run fleet -- COMMAND [--fleet fleet.json]
   margin [--days]  revenue, upstream cost and margin of every cell; 30 days by default
   find --text      a request, wallet, key or account in every cell: by Request-Id, another id, the start of a key, email
                    address or a part of a name; with --from, --to and --outcome, also its searches
+  status-page      writes the status page of all cells together: --out, an existing folder, and --url, the public address
 
 The exit code is 1 if a cell cannot be read, needs immediate attention or has differences.`;
 
@@ -21,6 +22,8 @@ const { values, positionals } = parseArgs({
     from: { type: "string" },
     to: { type: "string" },
     outcome: { type: "string" },
+    out: { type: "string" },
+    url: { type: "string" },
     help: { type: "boolean" },
   },
 });
@@ -31,6 +34,11 @@ const commands: Record<string, (cells: FleetCell[]) => Promise<Report>> = {
   reconcile: (cells) => reconcile(cells),
   margin: (cells) => margin(cells, days),
   ...(values.text !== undefined && { find: (cells: FleetCell[]) => find(cells, findParameters(values)) }),
+  ...(values.out !== undefined &&
+    URL.canParse(values.url ?? "") && {
+      "status-page": (cells: FleetCell[]) =>
+        statusPage(cells, { folder: values.out ?? "", publicUrl: (values.url ?? "").replace(/\/+$/, "") }),
+    }),
 };
 
 function findParameters({ text = "", from, to, outcome }: typeof values): Record<string, string> {

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
+import { Check } from "typebox/value";
 import { createFixture, type Fixture } from "../../test/fixture.ts";
+import { until } from "../../test/support/assertions/until.ts";
 import { closeAfter } from "../../test/support/close-after.ts";
 import { operators, operatorToken } from "../../test/support/services/server.ts";
+import { statusSchema } from "../status/status-schema.ts";
 import { reconcile as reconcileDatabase, saveReport } from "../wallet/wallet.ts";
-import { find, margin, reconcile, status } from "./fleet-commands.ts";
+import { find, margin, reconcile, status, statusPage } from "./fleet-commands.ts";
 import { type FleetCell, FleetFault, readFleet } from "./operator-client.ts";
 
 // Two cells, each with its own database and server, and the commands that read both.
@@ -82,6 +85,56 @@ test("a look-up queries every cell and names those that could not be reached", a
   assert.match(byKey.text, new RegExp(`^ +${walletId} +test `, "m"));
   assert.match(byKey.text, new RegExp(` ${id} +search +ok +0\\.01 `));
   assert.equal(byKey.isHealthy, true);
+});
+
+test("the status page of all cells adds up their counts, and shows a cell that cannot be read", async () => {
+  for (const [index, { db }] of fixtures.entries()) {
+    await db.owner.query(
+      `insert into pb.status_days (day, outcome, requests)
+       values (pb.utc_day(now()), 'ok', $1), (pb.utc_day(now()), 'upstream_error', $2)`,
+      index === 0 ? [96, 0] : [3, 1],
+    );
+    await db.owner.query(
+      "insert into pb.latency_days (day, up_to_ms, searches, slow_searches) values (pb.utc_day(now()), $1, $2, 0)",
+      index === 0 ? [200, 95] : [900, 4],
+    );
+  }
+  for (const { db } of fixtures) {
+    await until("the server has reported that it runs", async () => {
+      const { rows } = await db.owner.query("select from pb.process_reports where kind = 'server'");
+      return rows.length > 0;
+    });
+  }
+  const page = { folder, publicUrl: "https://api.example.com" };
+  const { text, isHealthy } = await statusPage([...cells, unreachable], page);
+  assert.match(text, /^ +eu1 +operational$/m);
+  assert.match(text, /^ +ap1 +not reachable$/m);
+  assert.equal(isHealthy, false);
+  const status = JSON.parse(await readFile(join(folder, "status.json"), "utf8"));
+  assert.ok(Check(statusSchema, status));
+  assert.deepEqual(status.days.at(-1), {
+    day: new Date().toISOString().slice(0, 10),
+    availability: 0.99,
+    p95_ms: 200,
+  });
+  assert.deepEqual(
+    status.cells?.map(({ name, state, availability }) => [name, state, availability]),
+    [
+      ["eu1", "operational", 1],
+      ["us1", "operational", 0.75],
+      ["ap1", "unavailable", null],
+    ],
+  );
+  assert.equal(status.state, "unavailable");
+  assert.match(
+    await readFile(join(folder, "index.html"), "utf8"),
+    /Status of api\.example\.com[^]*In at least one cell/,
+  );
+  assert.deepEqual(
+    (await readdir(folder)).filter((name) => name.startsWith(".")),
+    [],
+  );
+  assert.equal((await statusPage(cells, page)).isHealthy, true);
 });
 
 test("a cell that cannot be read is reported, and the others are still shown", async () => {

@@ -100,6 +100,7 @@ export const workerSettings = [
   "mailFrom",
   "retentionDays",
   "archive",
+  "statusFolder",
   "stripeSecretKey",
   "logLevel",
 ] as const;

@@ -292,6 +292,12 @@ const operations = {
     description:
       "The worker's folder for [signed roots](receipts.md#roots). Copy it to a place that the database's administrators cannot change",
   },
+  statusFolder: {
+    variable: "PENNYBLACK_STATUS_COPY",
+    read: optional((text) => text),
+    description:
+      "The worker's folder for a copy of the [status page](status-page.md#static-copy), which another host can serve",
+  },
   otlpEndpoint: {
     variable: "OTEL_EXPORTER_OTLP_ENDPOINT",
     read: optional(httpUrl),

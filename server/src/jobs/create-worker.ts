@@ -6,7 +6,7 @@ import { readHosts } from "../db/find-primary.ts";
 import { describeDatabaseFailure, findSchemaFault } from "../db/find-schema-fault.ts";
 import { findUnlistedSecret } from "../db/find-unlisted-secret.ts";
 import { partitionDaysAhead } from "../db/partitions.ts";
-import { waitForConnection } from "../db/pool.ts";
+import { type Pool, waitForConnection } from "../db/pool.ts";
 import { readReplicas } from "../db/replicas.ts";
 import { startWorkerReports } from "../db/report-worker.ts";
 import { startClockWatch } from "../db/watch-clock.ts";
@@ -15,6 +15,7 @@ import { createOpsServer } from "../http/ops-server.ts";
 import { createReadiness } from "../http/readiness.ts";
 import { createSecrets } from "../lib/secrets.ts";
 import { type ServiceWatch, watchService } from "../lib/watch-service.ts";
+import { createStatusPage, readStatusCounts, startStatusCopy } from "../status/status.ts";
 import type { Log } from "../telemetry/log.ts";
 import { createWorkerMetrics } from "../telemetry/worker-metrics.ts";
 import { readUsageLag } from "../usage/usage.ts";
@@ -70,12 +71,11 @@ export function createWorker(config: WorkerConfig, log: Log): Worker {
   metrics.watchClock(() => clock.offsetSeconds());
   const mail = watchMail(config);
   if (mail) metrics.watchDependency("smtp", mail.isAvailable);
-  metrics.watchTasks(Object.keys(tasks));
-  const maxAges = Object.fromEntries(
-    Object.entries(taskSchedules).map(([task, { maxAgeSeconds }]) => [task, maxAgeSeconds]),
-  );
+  const maxAges = listMaxAges(config);
+  metrics.watchTasks(Object.keys(maxAges));
   let reports: ReturnType<typeof startWorkerReports> | undefined;
   let jobs: JobRunner | undefined;
+  let copy: ReturnType<typeof startStatusCopy> | undefined;
 
   return {
     ops,
@@ -103,12 +103,14 @@ export function createWorker(config: WorkerConfig, log: Log): Worker {
         if (isOk) own.recordSuccess(task);
       };
       jobs = await runJobs({ pool: pools.jobsPool, tasks, onTask, crontab, startupTasks, log });
+      copy = copyStatus(config, { pool, log, onTask });
       state = "running";
       return jobs;
     },
     async close() {
       state = "stopping";
       await jobs?.stop();
+      await copy?.close();
       await sender.close();
       mail?.close();
       metrics.close();
@@ -118,6 +120,30 @@ export function createWorker(config: WorkerConfig, log: Log): Worker {
       await ops.close();
     },
   };
+}
+
+/** Writes the copy of the status page. Not a task of the database, but reported like one. */
+const statusCopyTask = "copy_status";
+
+function listMaxAges({ statusFolder }: WorkerConfig): Record<string, number> {
+  const scheduled = Object.entries(taskSchedules).map(([task, { maxAgeSeconds }]) => [task, maxAgeSeconds] as const);
+  return Object.fromEntries(statusFolder === undefined ? scheduled : [...scheduled, [statusCopyTask, 300] as const]);
+}
+
+function copyStatus(
+  { statusFolder: folder, publicUrl }: WorkerConfig,
+  { pool, log, onTask }: { pool: Pool; log: Log; onTask: (task: string, isOk: boolean) => void },
+): ReturnType<typeof startStatusCopy> | undefined {
+  if (folder === undefined) return undefined;
+  const readPage = createStatusPage({ publicUrl, readCounts: () => readStatusCounts(pool) });
+  return startStatusCopy({
+    folder,
+    readPage,
+    onAttempt(err) {
+      if (err !== undefined) log.error({ err, folder }, "copy of the status page not written");
+      onTask(statusCopyTask, err === undefined);
+    },
+  });
 }
 
 function watchMetrics(

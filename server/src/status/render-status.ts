@@ -1,6 +1,6 @@
 import { escapeHtml } from "../http/plain-page.ts";
 import type { Incident, ServiceState, ServiceStatus } from "./status-schema.ts";
-import { documentPolicy, script, style } from "./status-style.ts";
+import { documentPolicy, script, staleMinutes, style } from "./status-style.ts";
 import { targets } from "./summarize-status.ts";
 
 export { statusPolicy } from "./status-style.ts";
@@ -70,13 +70,14 @@ function renderState({ state, written_at, counted_before, cells = [] }: ServiceS
   // Figures are normally two to eight minutes behind.
   const lagMinutes = Math.floor((Date.parse(written_at) - Date.parse(counted_before)) / 60_000);
   const lag = lagMinutes < 15 ? "" : ` Counting is ${lagMinutes} minutes behind.`;
-  return `<div class="notice" data-tone="warning" id="stale" hidden>
-<p><strong>This copy is out of date.</strong> It was written <span data-age></span> and is normally replaced every minute. The service or
-the host that writes it has a failure.</p></div>
-<div class="notice" data-tone="${tone}" id="state"><p><strong>${scope}${scope === "" ? title : title.toLowerCase()}</strong> ${text}</p></div>
-<p class="dimmed">Written ${renderTime(written_at, "written")}<span class="age" data-age></span>. Searches up to ${renderTime(counted_before)} are
+  return `<div class="notice" data-tone="danger" data-stale hidden>
+<p><strong>Out of date.</strong> The last update was <span data-age></span>. Normally there is one every minute, so the service may be
+unreachable. Reload the page to look for a newer one.</p></div>
+<div class="notice" data-tone="${tone}"><p><span data-stale hidden>Last known state: </span><strong>${scope}${scope === "" ? title : title.toLowerCase()}</strong> ${text}</p></div>
+<p class="dimmed">Last updated ${renderTime(written_at, "written")}<span class="age" data-age></span>. Searches up to ${renderTime(counted_before)} are
 counted.${lag}</p>
-<noscript><p class="dimmed">If that is more than 15 minutes ago, this copy is out of date.</p></noscript>`;
+<noscript><p class="dimmed">If the last update is more than ${staleMinutes} minutes ago, this page is out of date and the service may be
+unreachable.</p></noscript>`;
 }
 
 function renderCells(cells: NonNullable<ServiceStatus["cells"]>): string {

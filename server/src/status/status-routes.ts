@@ -4,7 +4,8 @@ import type { OperatorRoute } from "../http/ops-server.ts";
 import { publicProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { readStatusCounts, type StatusCounts } from "./read-status.ts";
-import { renderStatus, statusPolicy } from "./render-status.ts";
+import { statusPolicy } from "./render-status.ts";
+import { encodeStatus, type StatusPage } from "./status-copy.ts";
 import { statusSchema } from "./status-schema.ts";
 import { summarizeStatus } from "./summarize-status.ts";
 
@@ -12,11 +13,6 @@ import { summarizeStatus } from "./summarize-status.ts";
 const maxAgeMs = 60_000;
 /** If the database did not respond. */
 const retryAfterMs = 5_000;
-
-export interface StatusPage {
-  html: Buffer;
-  json: Buffer;
-}
 
 export interface StatusPageOptions {
   publicUrl: string;
@@ -44,8 +40,7 @@ export function createStatusPage(options: StatusPageOptions): () => Promise<Stat
       nextReadAt = now() + (isReachable ? maxAgeMs : retryAfterMs);
     }
     if (!last) throw new Error("the database has not responded since the start");
-    const status = summarizeStatus(last, { isReachable });
-    return { html: Buffer.from(renderStatus(status, publicUrl)), json: Buffer.from(`${JSON.stringify(status)}\n`) };
+    return encodeStatus(summarizeStatus(last, { isReachable }), publicUrl);
   }
 
   return () => {

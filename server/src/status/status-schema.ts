@@ -31,7 +31,7 @@ const stateSchema = Type.Enum(["operational", "degraded", "outage", "unavailable
 export const statusSchema = Type.Object(
   {
     state: stateSchema,
-    written_at: time("When these figures were read. Older than 15 minutes: this copy is out of date."),
+    written_at: time("When these figures were read. More than 5 minutes ago: this copy is out of date."),
     counted_before: time("Searches that started before this time are counted."),
     objectives: Type.Array(
       Type.Object(

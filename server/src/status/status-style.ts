@@ -45,6 +45,9 @@ footer { margin-top: 40px; color: var(--dimmed); font-size: 14px }
 @media (max-width: 480px) { body { padding: 24px 16px 48px } th, td { padding-right: 10px } .bars { height: 48px } }
 `;
 
+/** There is a new document every minute. */
+export const staleMinutes = 5;
+
 /** Shows how old this document is. It can be a copy that is no longer replaced. */
 export const script = `
 const written = Date.parse(document.getElementById("written").dateTime);
@@ -54,8 +57,7 @@ function show() {
   const age = minutes < 1 ? "less than a minute ago" : minutes === 1 ? "1 minute ago" :
     hours < 2 ? minutes + " minutes ago" : hours < 48 ? hours + " hours ago" : Math.floor(hours / 24) + " days ago";
   for (const each of document.querySelectorAll("[data-age]")) each.textContent = age;
-  document.getElementById("stale").hidden = minutes < 15;
-  document.getElementById("state").hidden = minutes >= 15;
+  for (const each of document.querySelectorAll("[data-stale]")) each.hidden = minutes < ${staleMinutes};
 }
 show();
 setInterval(show, 5000);

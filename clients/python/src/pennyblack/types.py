@@ -961,7 +961,7 @@ class _RequiredServiceStatus(TypedDict):
     #: `degraded` or `outage`: the impact of an open incident. `unavailable`: no server is running, or the database does
     #: not respond.
     state: Literal["operational", "degraded", "outage", "unavailable"]
-    #: When these figures were read. Older than 15 minutes: this copy is out of date.
+    #: When these figures were read. More than 5 minutes ago: this copy is out of date.
     written_at: str
     #: Searches that started before this time are counted.
     counted_before: str

@@ -15,6 +15,7 @@ export async function checkMachine(config: DoctorConfig): Promise<Finding[]> {
   const folders: [variable: string, folder: string | undefined][] = [
     ["PENNYBLACK_ROOTS", config.roots],
     ["PENNYBLACK_ARCHIVE", config.archive],
+    ["PENNYBLACK_STATUS_COPY", config.statusFolder],
   ];
   const findings: Finding[] = [];
   for (const [variable, folder] of folders)
