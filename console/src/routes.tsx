@@ -124,6 +124,12 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => wallet,
+    path: "/budgets",
+    validateSearch: pickStrings("dialog"),
+    component: lazyRouteComponent(() => import("./pages/budgets/budgets.tsx"), "Budgets"),
+  }),
+  createRoute({
+    getParentRoute: () => wallet,
     path: "/usage",
     validateSearch: pickStrings(
       ...(["tab", "span", "by", "group", "for", "measure", "bucket"] as const),

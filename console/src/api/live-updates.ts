@@ -11,7 +11,17 @@ const pollMs = 500;
 /** After a reload that took long, as for a very busy wallet, the next poll waits this many times as long. */
 const maxLoadRatio = 4;
 
-const liveData = new Set<unknown>(["summary", "usage", "searches", "search", "entries", "runs", "keys", "top-ups"]);
+const liveData = new Set<unknown>([
+  "summary",
+  "usage",
+  "searches",
+  "search",
+  "entries",
+  "runs",
+  "keys",
+  "budgets",
+  "top-ups",
+]);
 
 /** Whether the data depends on searches and money. */
 function isLive({ queryKey }: { queryKey: readonly unknown[] }): boolean {

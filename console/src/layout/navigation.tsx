@@ -11,6 +11,7 @@ export const navigationItems = [
   { to: "/w/$walletId/playground", label: "Playground", icon: "playground" },
   { to: "/w/$walletId/keys", label: "Keys", icon: "keys" },
   { to: "/w/$walletId/usage", label: "Usage", icon: "usage" },
+  { to: "/w/$walletId/budgets", label: "Budgets", icon: "budgets" },
   { to: "/w/$walletId/ledger", label: "Ledger", icon: "ledger" },
   { to: "/w/$walletId/top-up", label: "Top up", icon: "top-up" },
   { to: "/w/$walletId/alerts", label: "Alerts", icon: "alerts" },

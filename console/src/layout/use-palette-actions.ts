@@ -36,6 +36,12 @@ export function usePaletteActions({ onLookup }: { onLookup: () => void }): Palet
       run: () => navigate({ to: "/w/$walletId/keys", params, search: { dialog: "create" } }),
     },
     canEdit && {
+      label: "Create budget",
+      keywords: "new shared spending limit team",
+      icon: "budgets",
+      run: () => navigate({ to: "/w/$walletId/budgets", params, search: { dialog: "create" } }),
+    },
+    canEdit && {
       label: "Top up this wallet",
       keywords: "add credit pay balance money",
       icon: "top-up",

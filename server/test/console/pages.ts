@@ -9,7 +9,7 @@ export interface TestPage {
   ready: (page: Page) => Promise<void>;
 }
 
-const names = ["keys", "usage", "ledger", "top-up", "alerts", "apps", "activity", "team"];
+const names = ["keys", "budgets", "usage", "ledger", "top-up", "alerts", "apps", "activity", "team"];
 
 export const consolePageRoutes: TestPage[] = [
   { name: "overview", path: "", ready: settled },

@@ -5,7 +5,7 @@ import { rollUpUsage } from "../../src/usage/roll-up.ts";
 import { topUpBatch } from "../../src/wallet/statements.ts";
 import { reconcile } from "../../src/wallet/wallet.ts";
 import { seedChange } from "../support/data/seed-change.ts";
-import { seedKeyLimits } from "../support/data/seed-wallet.ts";
+import { seedKeyLimits, seedSharedBudget } from "../support/data/seed-wallet.ts";
 import { withoutTriggers } from "../support/data/without-triggers.ts";
 
 // Five weeks of demo data of a small company, for screenshots and browser tests. It passes reconciliation.
@@ -24,12 +24,17 @@ export async function seedDemo(owner: Pool, pepper: Pepper, ownerEmail = "ada@ha
   const { accountId, walletId } = await seedPeople(owner, ownerEmail);
   const key = async (options: Omit<NewKey, "walletId">): Promise<string> =>
     (await createKey(owner, pepper, { ...options, walletId })).id;
-  const limitsId = await seedKeyLimits(owner, walletId, { day: 5_000_000n, month: 60_000_000n });
+  const weekly = { name: "Research team", period: "week", amount: 25_000_000n, alerts: [80, 95] };
+  const team = await seedSharedBudget(owner, walletId, weekly);
+  const perEndUser = { name: "Support chat", period: "day", amount: 250_000n, isPerEndUser: true };
+  await seedSharedBudget(owner, walletId, perEndUser);
+  const limitsId = await seedKeyLimits(owner, walletId, { day: 5_000_000n, month: 60_000_000n, shared: [team] });
+  const stagingLimitsId = await seedKeyLimits(owner, walletId, { shared: [team] });
   const crawlerLimitsId = await seedKeyLimits(owner, walletId, { day: 800_000n });
   const keyIds = {
     agent: await key({ mode: "live", name: "production agent", limitsId }),
     crawler: await key({ mode: "live", name: "nightly digest", limitsId: crawlerLimitsId }),
-    staging: await key({ mode: "live", name: "staging" }),
+    staging: await key({ mode: "live", name: "staging", limitsId: stagingLimitsId }),
     retired: await key({ mode: "live", name: "old worker" }),
     laptop: await key({ mode: "test", name: "laptop" }),
   };
@@ -175,14 +180,14 @@ async function seedSearches(owner: Pool, walletId: string, keyIds: Demo["keyIds"
      join pb.budgets b on b.id = l.budget_id
      cross join lateral (select date_trunc(b.period, clock_timestamp(), 'utc') as since) p
      join pb.searches s on s.key_id = k.id and s.state = 'captured' and s.held_at >= p.since
-     where k.wallet_id = $1 group by k.id, b.id, p.since`,
+     where k.wallet_id = $1 and not b.per_end_user group by k.wallet_id, k.mode, b.id, p.since`,
     [walletId],
   );
   await owner.query(
     `update pb.searches s set window_ids = array(
        select w.id from pb.budget_windows w join pb.key_limit_budgets l on l.budget_id = w.budget_id
        join pb.keys k on k.limits_id = l.limits_id where k.id = s.key_id and w.opened_at <= s.held_at
-     ) where s.wallet_id = $1 and s.held_at >= date_trunc('month', clock_timestamp(), 'utc')`,
+     ) where s.wallet_id = $1 and s.held_at >= clock_timestamp() - interval '31 days'`,
     [walletId],
   );
   await owner.query(

@@ -38,6 +38,7 @@ export function Activity() {
 const subjects = [
   { value: "all", label: "All" },
   { value: "key", label: "Keys" },
+  { value: "budget", label: "Budgets" },
   { value: "app", label: "Apps" },
   { value: "webhook", label: "Webhooks" },
   { value: "alerts", label: "Alerts" },

@@ -1,29 +1,35 @@
 import { Text } from "@mantine/core";
 import type { Key } from "@pennyblack/sdk";
-import { Meter } from "../../components/meter.tsx";
-import { RelativeTime } from "../../components/relative-time.tsx";
 import { formatMoney } from "../../format/format-money.ts";
-import { type BudgetStatus, readBudget } from "./budget.ts";
+import { readBudget } from "./budget.ts";
+import { BudgetMeter } from "./budget-meter.tsx";
 import classes from "./keys.module.css";
-
-const periodLabels = { day: "today", month: "this month", total: "in total" } as const;
 
 export function BudgetCell({ apiKey, price }: { apiKey: Key; price: string }) {
   if (apiKey.mode === "mgmt") return <DimmedText text="Cannot search" />;
   const limits = readBudget(apiKey, price);
   const { end_user_limit: endUserLimit } = apiKey;
-  if (apiKey.mode === "test") return <DimmedText text="Free" />;
-  if (limits.length === 0 && !endUserLimit) return <DimmedText text="No limit" />;
+  const perEndUser = apiKey.budgets.filter(({ per }) => per === "end_user");
+  if (apiKey.mode === "test" && apiKey.budgets.length === 0) return <DimmedText text="Free" />;
+  if (limits.length === 0 && perEndUser.length === 0 && !endUserLimit) return <DimmedText text="No limit" />;
   return (
     <div className={classes.budgets}>
       {limits.map((budget) => (
-        <BudgetMeter key={budget.period} budget={budget} isInactive={apiKey.state !== "active"} />
+        <BudgetMeter key={budget.id} budget={budget} isInactive={apiKey.state !== "active"} />
       ))}
       {endUserLimit && (
         <span>
           {formatMoney(endUserLimit.amount)} per end user and {endUserLimit.period}
         </span>
       )}
+      {perEndUser.map(({ id, name, limit, period }) => (
+        <div key={id}>
+          <Text size="xs" c="dimmed" className={classes.name ?? ""}>
+            {name}
+          </Text>
+          {formatMoney(limit)} per end user and {period}
+        </div>
+      ))}
     </div>
   );
 }
@@ -33,35 +39,5 @@ function DimmedText({ text }: { text: string }) {
     <Text span size="sm" c="dimmed">
       {text}
     </Text>
-  );
-}
-
-function BudgetMeter({ budget, isInactive }: { budget: BudgetStatus; isInactive: boolean }) {
-  const { period, spent, limit, isSpent, resets_at: resetsAt } = budget;
-  return (
-    <div>
-      <div className={classes.budgetLine}>
-        <span>
-          {formatMoney(spent)} of {formatMoney(limit)} {periodLabels[period]}
-        </span>
-        {resetsAt !== null && !isSpent && (
-          <Text span size="xs" c="dimmed">
-            resets <RelativeTime at={resetsAt} />
-          </Text>
-        )}
-      </div>
-      <Meter spent={spent} limit={limit} isFull={isSpent} label={`Spent ${periodLabels[period]}`} />
-      {isSpent && !isInactive && (
-        <Text size="xs" c="var(--pb-danger)">
-          {resetsAt === null ? (
-            "Rejects searches until you raise it"
-          ) : (
-            <>
-              Rejects searches until it resets <RelativeTime at={resetsAt} />
-            </>
-          )}
-        </Text>
-      )}
-    </div>
   );
 }

@@ -5,6 +5,7 @@ import { api } from "../../api/client.ts";
 import { keysQuery } from "../../api/keys.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { Dialog } from "../../components/dialog.tsx";
+import { changedFields } from "../../format/changed-fields.ts";
 import { useWallet } from "../../layout/use-wallet.ts";
 import { findErrors, toChanges, toDraft } from "./key-draft.ts";
 import { KeyForm } from "./key-form.tsx";
@@ -16,9 +17,9 @@ export function EditKey({ apiKey, onClose }: { apiKey: Key; onClose: () => void 
   const [isSubmitted, setIsSubmitted] = useState(false);
   // Shown after the first submit, then updated while typing.
   const errors = isSubmitted ? findErrors(draft, new Date()) : {};
+  const changes = changedFields(toChanges(toDraft(apiKey)), toChanges(draft));
   const save = useMutation({
-    mutationFn: () =>
-      api<Key>(walletPath(id, `keys/${apiKey.id}`), { method: "PATCH", body: changedFields(draft, apiKey) }),
+    mutationFn: () => api<Key>(walletPath(id, `keys/${apiKey.id}`), { method: "PATCH", body: changes }),
     onSuccess: async () => {
       await queries.invalidateQueries(keysQuery(id));
       onClose();
@@ -35,19 +36,11 @@ export function EditKey({ apiKey, onClose }: { apiKey: Key; onClose: () => void 
       onSubmit={() => {
         setIsSubmitted(true);
         if (Object.keys(findErrors(draft, new Date())).length > 0) return;
-        if (Object.keys(changedFields(draft, apiKey)).length === 0) onClose();
+        if (Object.keys(changes).length === 0) onClose();
         else save.mutate();
       }}
     >
       <KeyForm draft={draft} errors={errors} onChange={setDraft} isNew={false} />
     </Dialog>
-  );
-}
-
-/** Sends only changed fields, so that concurrent edits do not undo each other. */
-function changedFields(draft: ReturnType<typeof toDraft>, apiKey: Key): Record<string, unknown> {
-  const before = toChanges(toDraft(apiKey));
-  return Object.fromEntries(
-    Object.entries(toChanges(draft)).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
   );
 }

@@ -12,6 +12,7 @@ test("a key without options has a name and no limits", () => {
     allowed_ips: null,
     budget: null,
     end_user_limit: null,
+    budgets: [],
     searches_per_second: 1_000,
     searches_in_flight: 1_000,
   });
@@ -74,7 +75,17 @@ test("saving an unedited key changes nothing", () => {
     searches_in_flight: 1_000,
     budget: { total: null, day: { limit: "5.00", spent: "1.00", resets_at: null }, month: null },
     end_user_limit: { amount: "1.00", period: "month" as const },
-    budgets: [],
+    budgets: [
+      {
+        id: "b",
+        name: "Team",
+        period: "week" as const,
+        per: "wallet" as const,
+        limit: "9.00",
+        spent: "1.00",
+        resets_at: null,
+      },
+    ],
     compat: null,
     sources: null,
     expires_at: "2030-03-01T10:30:00.000Z",
@@ -91,6 +102,7 @@ test("saving an unedited key changes nothing", () => {
     expires_at: key.expires_at,
     budget: { total: null, day: "5.00", month: null },
     end_user_limit: key.end_user_limit,
+    budgets: ["b"],
     searches_per_second: 50,
     searches_in_flight: 1_000,
   });

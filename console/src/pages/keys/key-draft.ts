@@ -9,6 +9,8 @@ export interface KeyDraft {
   budget: Record<BudgetPeriod, string>;
   /** The amount can be empty for no limit. */
   endUserLimit: KeyEndUserLimit;
+  /** Ids of shared budgets. */
+  budgets: string[];
   /** Value of a datetime-local input, in local time. Empty for no expiry. */
   expires: string;
   /** One address or range per line. Empty to allow any. */
@@ -27,6 +29,7 @@ export const emptyDraft = (mode: Key["mode"]): KeyDraft => ({
   mode,
   budget: { total: "", day: "", month: "" },
   endUserLimit: { amount: "", period: "day" },
+  budgets: [],
   expires: "",
   ips: "",
   perSecond: "",
@@ -43,6 +46,7 @@ export function toDraft(key: Key): KeyDraft {
     mode: key.mode,
     budget: { total: limit("total"), day: limit("day"), month: limit("month") },
     endUserLimit: { amount: toField(key.end_user_limit?.amount), period: key.end_user_limit?.period ?? "day" },
+    budgets: key.budgets.map(({ id }) => id),
     expires: key.expires_at === null ? "" : toLocalField(new Date(key.expires_at)),
     ips: key.allowed_ips?.join("\n") ?? "",
     perSecond: key.searches_per_second === maxRate ? "" : String(key.searches_per_second),
@@ -106,6 +110,7 @@ export function toChanges(draft: KeyDraft): Record<string, unknown> {
     ...(draft.mode !== "mgmt" && {
       budget: hasBudget ? limits : null,
       end_user_limit: endUserAmount === undefined ? null : { amount: endUserAmount, period: draft.endUserLimit.period },
+      budgets: draft.budgets,
       searches_per_second: Number(draft.perSecond || maxRate),
       searches_in_flight: Number(draft.inFlight || maxRate),
     }),

@@ -10,10 +10,14 @@ import {
   TextInput,
   UnstyledButton,
 } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { budgetsQuery } from "../../api/budgets.ts";
 import type { BudgetPeriod } from "../../api/keys.ts";
 import { AmountInput } from "../../components/amount-input.tsx";
 import { formatMoney } from "../../format/format-money.ts";
+import { useWallet } from "../../layout/use-wallet.ts";
+import { describeBudget } from "./budget.ts";
 import type { KeyDraft, KeyErrors } from "./key-draft.ts";
 import classes from "./keys.module.css";
 
@@ -48,7 +52,7 @@ export function KeyForm(props: Props) {
         onChange={(event) => onChange({ ...draft, name: event.currentTarget.value })}
       />
       {isNew && (
-        <Radio.Group label="Mode" value={draft.mode} onChange={(mode) => onChange({ ...draft, mode })}>
+        <Radio.Group label="Mode" value={draft.mode} onChange={(mode) => onChange({ ...draft, mode, budgets: [] })}>
           <Stack gap="xs" mt={6}>
             {modes.map((mode) => (
               <Radio key={mode.value} {...mode} />
@@ -57,6 +61,7 @@ export function KeyForm(props: Props) {
         </Radio.Group>
       )}
       {draft.mode !== "mgmt" && <BudgetFields {...props} />}
+      {draft.mode !== "mgmt" && <SharedBudgetFields {...props} />}
       <AdvancedSection {...props} />
     </Stack>
   );
@@ -105,6 +110,36 @@ function BudgetFields({ draft, errors, isNew, onChange }: Props) {
         </Anchor>
       )}
     </div>
+  );
+}
+
+/** As many as the API accepts. */
+const maxBudgets = 8;
+
+function SharedBudgetFields({ draft, onChange }: Props) {
+  const { id } = useWallet();
+  const budgets = useQuery(budgetsQuery(id)).data?.filter(({ mode }) => mode === draft.mode) ?? [];
+  if (budgets.length === 0) return undefined;
+  const isFull = draft.budgets.length >= maxBudgets;
+  return (
+    <Checkbox.Group
+      label="Shared budgets"
+      description={`A search must fit into each of them. Up to ${maxBudgets}.`}
+      value={draft.budgets}
+      onChange={(chosen) => onChange({ ...draft, budgets: chosen })}
+    >
+      <Stack gap="xs" mt={6} className={classes.choices ?? ""}>
+        {budgets.map(({ id: budgetId, name, ...budget }) => (
+          <Checkbox
+            key={budgetId}
+            value={budgetId}
+            label={name}
+            description={describeBudget(budget)}
+            disabled={isFull && !draft.budgets.includes(budgetId)}
+          />
+        ))}
+      </Stack>
+    </Checkbox.Group>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Anchor, Button, Text, UnstyledButton } from "@mantine/core";
+import { Button, Text, UnstyledButton } from "@mantine/core";
 import type { Key } from "@pennyblack/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
@@ -10,6 +10,7 @@ import { Page } from "../../components/page.tsx";
 import { EmptyState, ErrorState, RowsSkeleton } from "../../components/states.tsx";
 import { formatCount } from "../../format/format-time.ts";
 import { useMode } from "../../layout/mode.tsx";
+import { OtherMode } from "../../layout/other-mode.tsx";
 import { useWallet } from "../../layout/use-wallet.ts";
 import { CreateKey } from "./create-key.tsx";
 import { EditKey } from "./edit-key.tsx";
@@ -68,6 +69,7 @@ function KeyLists({ onAction, onCreate }: { onAction: (action: KeyAction) => voi
       {activeKeys.length > 0 && <KeyTable label="Keys" keys={activeKeys} {...props} />}
       <InactiveKeys keys={inMode.filter(({ state }) => state !== "active")} {...props} />
       <OtherMode
+        noun="key"
         mode={other}
         count={keysWithSecret.filter((key) => key.mode === other && key.state === "active").length}
       />
@@ -92,19 +94,6 @@ function NoKeys({ mode, onCreate }: { mode: Mode; onCreate: () => void }) {
         ? "Your program sends a key with each search. A successful search with a live key costs one cent."
         : "Test keys are free and return synthetic results. They work like live keys."}
     </EmptyState>
-  );
-}
-
-function OtherMode({ mode, count }: { mode: Mode; count: number }) {
-  const { setMode } = useMode();
-  if (count === 0) return undefined;
-  return (
-    <Text size="sm" c="dimmed" mt="lg">
-      {formatCount(count, `${mode} key`)} not shown.{" "}
-      <Anchor component="button" type="button" size="sm" onClick={() => setMode(mode)}>
-        Switch to {mode} mode
-      </Anchor>
-    </Text>
   );
 }
 
