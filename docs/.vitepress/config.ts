@@ -65,6 +65,7 @@ const integrations = [
 const operators = [
   { text: "Install", link: "/install" },
   { text: "Settings", link: "/settings" },
+  { text: "Providers", link: "/providers" },
   { text: "Operate", link: "/operate" },
   { text: "Security", link: "/security" },
   { text: "Personal data", link: "/personal-data" },

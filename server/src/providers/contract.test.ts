@@ -2,6 +2,7 @@
 // must be parsed.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fc } from "../../test/support/data/fast-check.ts";
 import { readFixtures, switchOn, testKey, testUrl } from "../../test/support/upstreams/provider-fixtures.ts";
@@ -25,6 +26,15 @@ const failures: readonly (readonly [string, FailureReason])[] = [
 
 const categories: (Category | undefined)[] = [undefined, "programming", "research", "gov", "business"];
 const possibleReasons = new Set(["status", "credential", "account_empty", "throttled", "invalid_response"]);
+
+test("the docs have a row about the terms of each provider", () => {
+  const page = readFileSync(new URL("../../../docs/providers.md", import.meta.url), "utf8");
+  const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+  assert.deepEqual(
+    rows,
+    adapters.map(({ name }) => name),
+  );
+});
 
 test("provider names are unique, and every provider has the six required fixtures", () => {
   assert.equal(new Set(adapters.map(({ name }) => name)).size, adapters.length);
