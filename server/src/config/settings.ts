@@ -66,7 +66,7 @@ const databasesAndListeners = {
   databasePooler: {
     variable: "PENNYBLACK_DATABASE_POOLER",
     read: withDefault<Pooler>("none", oneOf("none", "transaction")),
-    description: "`transaction` if the URLs above lead to [PgBouncer](operate.md#pgbouncer) in transaction mode",
+    description: "`transaction` if the URLs above point to [PgBouncer](operate.md#pgbouncer) in transaction mode",
   },
   workerDatabaseUrl: {
     variable: "PENNYBLACK_WORKER_DATABASE_URL",
@@ -132,7 +132,7 @@ const databasesAndListeners = {
     variable: "PENNYBLACK_MCP_HOSTS",
     read: withDefault<string[]>([], hostNames),
     description:
-      "Host names under which clients and web pages may use `/mcp`, besides that of the public URL and of this machine. Set it if a proxy passes on another `Host`",
+      "Host names under which clients and web pages may use `/mcp`, besides those of the public URL and of this machine. Set it if a proxy forwards another `Host`",
   },
   trustedProxies: {
     variable: "PENNYBLACK_TRUSTED_PROXIES",
@@ -313,12 +313,12 @@ const operations = {
         ),
       ),
     ),
-    description: "Trace sampler. The default traces all searches; `traceidratio` traces a fraction",
+    description: "Trace sampler. The default traces all searches, and `traceidratio` traces a fraction",
   },
   tracesRatio: {
     variable: "OTEL_TRACES_SAMPLER_ARG",
     read: withDefault(1, ratio),
-    description: "Fraction of searches to trace; `0.01` is one in a hundred",
+    description: "Fraction of searches to trace, such as `0.01` for one in a hundred",
   },
   logLevel: {
     variable: "PENNYBLACK_LOG_LEVEL",

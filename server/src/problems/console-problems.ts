@@ -7,7 +7,7 @@ export const consoleProblems = {
     title: "Link invalid or expired",
     detail: "This link is invalid, has expired or was already used. No changes were made. Request a new one.",
     cause:
-      "A sign-in link works once, within 15 minutes; an invitation works once, within 7 days. The response does not reveal which check failed.",
+      "A sign-in link works once, within 15 minutes. An invitation works once, within 7 days. The response does not reveal which check failed.",
     fix: "Request a new link, or ask for a new invitation.",
   },
   session_required: {
@@ -39,15 +39,15 @@ export const consoleProblems = {
     title: "Recent sign-in required",
     detail: "This requires a sign-in within the last 15 minutes. No changes were made. Sign in again and retry.",
     cause:
-      "Creating credentials and changing who is trusted (keys, webhook endpoints, the team, automatic top-ups) requires a sign-in within the last 15 minutes, so that an unattended or stolen session cannot do it.",
+      "Creating keys and changing webhook endpoints, the team or automatic top-ups requires a sign-in within the last 15 minutes, so that an unattended or stolen session cannot do it.",
     fix: "Sign in again and retry.",
   },
   sign_up_closed: {
     status: 403,
     title: "Sign-up closed",
     detail: "You cannot create an account here. No changes were made. Ask the operator, or the owner of an account.",
-    cause: "The operator restricts who can create accounts, or you already own ten, which is the maximum.",
-    fix: "Ask the operator for an account, or the owner of an account for an invitation. For operators: with PENNYBLACK_SIGN_UP=open, anyone who signs in can create an account; otherwise create one with `npm run admin -- account create`.",
+    cause: "The operator restricts the creation of accounts, or you already own ten, which is the maximum.",
+    fix: "Ask the operator for an account, or the owner of an account for an invitation. For operators: with PENNYBLACK_SIGN_UP=open, anyone who signs in can create an account. Otherwise, create one with `npm run admin -- account create`.",
   },
   last_owner: {
     status: 409,

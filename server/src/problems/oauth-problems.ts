@@ -9,7 +9,7 @@ export const oauthProblems = {
     values: { fault: "The access token has expired" },
     cause:
       "The token must be a JWT of the operator's OpenID Connect provider, signed with an asymmetric key, unexpired, issued for this server's `/mcp` URL (`aud`), and name the person (`sub`) and the client (`client_id` or `azp`). An app that was disconnected in the console is rejected with any token.",
-    fix: "Sign in again from the app. If you disconnected it, allow it again in the console. For operators: `detail` names the check that failed; see docs/mcp.md.",
+    fix: "Sign in again from the app. If you disconnected it, allow it again in the console. For operators: `detail` names the check that failed, and docs/mcp.md describes the requirements.",
     headers: { "www-authenticate": 'Bearer realm="search", error="invalid_token"' },
   },
   app_not_connected: {

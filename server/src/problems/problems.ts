@@ -40,8 +40,7 @@ export const problems = {
   query_too_long: {
     status: 400,
     title: "Query too long",
-    detail:
-      "The query has {actual}; the limit is {limit}. You were not charged. Shorten the query; it is never truncated.",
+    detail: "The query has {actual}, and the limit is {limit}. You were not charged. Shorten the query.",
     cause:
       "A query can have 1 to 2,048 characters. Each upstream has its own limit, often 400. A query that is too long for every configured upstream is rejected, not truncated.",
     fix: "Shorten the query to `max_characters`, and to `max_words` if that is present.",
@@ -60,7 +59,7 @@ export const problems = {
     detail:
       "This key has a budget per end user, and the request names no end user. You were not charged. Send your own ID for the end user in `Search-For`.",
     cause:
-      "The wallet's owner limited what each end user of this key can spend. A search without `Search-For` would avoid the limit.",
+      "The wallet's owner limited how much each end user of this key can spend. A search without `Search-For` would avoid the limit.",
     fix: "Send your own ID for the end user in `Search-For`. It must be opaque, not a name or an email address.",
   },
   conflicting_credentials: {
@@ -77,7 +76,7 @@ export const problems = {
     status: 401,
     title: "Authentication required",
     detail:
-      "{fault}. You were not charged. Send the key as `Authorization: Bearer <API_KEY>` or `x-api-key: <API_KEY>`; a key in the URL or the body is not read.",
+      "{fault}. You were not charged. Send the key as `Authorization: Bearer <API_KEY>` or `x-api-key: <API_KEY>`, not in the URL or the body.",
     cause:
       "Neither header contains an API key. If the header is sent but empty, the variable that holds your key is probably not set.",
     fix: "Send `Authorization` with the scheme `Bearer`, a space and the key, or `x-api-key` with the key alone. A key in the URL or the body is not read.",
@@ -88,7 +87,7 @@ export const problems = {
     status: 401,
     title: "Invalid API key",
     detail:
-      "{fault}. You were not charged. Send the whole key: it starts with `pb_live_`, `pb_test_` or `pb_mgmt_` and has 44 or 55 characters.",
+      "{fault}. You were not charged. Send the whole key, which starts with `pb_live_`, `pb_test_` or `pb_mgmt_` and has 44 or 55 characters.",
     values: { fault: "This server has no such API key" },
     cause:
       "The key is mistyped or truncated, or was never issued by this server. The last six characters are a checksum, so a typo never matches another key.",
@@ -147,7 +146,7 @@ export const problems = {
     title: "Insufficient scope",
     detail: "This key does not have the `{required_scope}` scope. You were not charged. {advice}.",
     cause:
-      "The key does not have the scope in `required_scope`. Keys that start with `pb_live_` or `pb_test_` search; keys that start with `pb_mgmt_` read and manage the wallet.",
+      "The key does not have the scope in `required_scope`. Keys that start with `pb_live_` or `pb_test_` search. Keys that start with `pb_mgmt_` read and manage the wallet.",
     fix: "Use a key that has the scope. `keys:write` includes `keys:read`.",
     members: { required_scope: "search" },
     values: { advice: "To search, use a key that starts with `pb_live_` or `pb_test_`" },
@@ -177,7 +176,7 @@ export const problems = {
     detail:
       "This key has spent {spent} USD of its {limit} USD budget. You were not charged. Raise the budget, use another key, or wait until `resets_at` if it is set.",
     cause:
-      "The wallet has money, but its owner limited what this key can spend, with its own limits or with a budget that it shares with other keys and that `budget` names. Days, ISO weeks and months are in UTC. A search in flight counts as spent.",
+      "The wallet has money, but its owner limited how much this key can spend, either with its own limits or with the shared budget in `budget`. Days, ISO weeks and months are in UTC. A search in flight counts as spent.",
     fix: "Wait until `resets_at`, use another key, or raise the budget in the console or with a management key. A total budget does not reset.",
     members: {
       limit: "5.00",
@@ -204,7 +203,7 @@ export const problems = {
     detail:
       "The end user in `Search-For` has spent {spent} USD of the {limit} USD that this key allows each end user. You were not charged. Wait until `resets_at`, or raise the key's `end_user_limit`.",
     cause:
-      "The wallet's owner limited what each end user of this key, or of a shared budget that `budget` names, can spend per day, ISO week or month (UTC), and the end user named in the request's `Search-For` header has reached that limit. A search in flight counts as spent. Searches for other end users still work.",
+      "The wallet's owner limited how much each end user of this key, or of the shared budget in `budget`, can spend per day, ISO week or month (UTC). The end user in the request's `Search-For` header has reached that limit. A search in flight counts as spent. Searches for other end users still work.",
     fix: "Wait until `resets_at`, or raise the key's `end_user_limit` or the shared budget.",
     members: {
       limit: "0.10",
@@ -218,7 +217,7 @@ export const problems = {
     status: 404,
     title: "Not found",
     detail:
-      "Nothing exists at this path. To search, send `POST /v1/search`; paths are lower-case and have no trailing slash.",
+      "Nothing exists at this path. To search, send `POST /v1/search`. Paths are lower-case and have no trailing slash.",
     cause:
       "The path does not exist, or it names a resource that is not yours. The response does not reveal whether another wallet has a resource with this id.",
     fix: "Check the path, and the wallet your key belongs to. If the path resembles one that exists, `detail` suggests it.",
@@ -247,8 +246,7 @@ export const problems = {
     title: "Budget in use",
     detail:
       "Keys in `keys` name this budget, so it was not archived. Remove it from their `budgets`, or revoke them, then retry.",
-    cause:
-      "A budget that a key names limits what the key can spend, so it cannot be archived. Revoked keys do not count.",
+    cause: "A budget that limits a key cannot be archived. Revoked keys do not count.",
     fix: "Remove the budget from the `budgets` of each key in `keys` with `PATCH /v1/keys/{id}`, or revoke the key. `keys` lists up to 100.",
     members: { keys: [{ id: "0199b3a4-6f10-7c2e-9d51-2f6a1c0e8b01", name: "crawler" }] },
   },
@@ -310,7 +308,7 @@ export const problems = {
     detail:
       "The limit of {max} requests per second for {subject} was exceeded. You were not charged. Retry after the number of seconds in `Retry-After`.",
     cause:
-      "The key, its wallet or your network sent too many requests; `exceeded` names the limit. A key and its wallet each have a limit, and the test keys of a wallet share a lower one. An IP address that sends more than a hundred invalid keys within a minute also gets this error. Keys that worked within the last day are still accepted from it.",
+      "The key, its wallet or your network sent too many requests. `exceeded` names the limit. A key and its wallet each have a limit, and the test keys of a wallet share a lower one. An IP address that sends more than a hundred invalid keys within a minute also gets this error. Keys that worked within the last day are still accepted from it.",
     fix: "Retry after the number of seconds in `Retry-After`. To slow down before you reach a limit, read the headers of every response. `RateLimit-Policy` describes the limit you are closest to, and `RateLimit` gives the number of requests left.",
     members: {
       exceeded: { limit: "key_rate", applies_to: "key", max: 1000, window_seconds: 1, retry_after_seconds: 1 },
@@ -326,7 +324,7 @@ export const problems = {
     detail:
       "The limit of {max} requests in flight for {subject} was reached. You were not charged. Retry when one of them has finished.",
     cause:
-      "Too many requests were in flight at once; `exceeded` names the limit. A key and its wallet each have a limit, the test keys of a wallet share a lower one, and a wallet can use only a share of one server. A request counts from the moment its key is identified until the request ends, including while you send its body.",
+      "Too many requests were in flight at once. `exceeded` names the limit. A key and its wallet each have a limit, the test keys of a wallet share a lower one, and a wallet can use only a share of one server. A request counts from the moment its key is identified until the request ends, including while you send its body.",
     fix: "Keep fewer searches in flight, or ask the operator for a higher limit.",
     members: {
       exceeded: { limit: "key_in_flight", applies_to: "key", max: 1000, retry_after_seconds: 1 },
@@ -341,7 +339,7 @@ export const problems = {
     detail:
       "This wallet reached its limit of {max} unpaid upstream calls per minute, for searches that were abandoned, reached the timeout set with `Prefer: wait`, or got an invalid response from the search provider. You were not charged. Retry after the number of seconds in `Retry-After`, and give each search more time.",
     cause:
-      "You are not charged for a search that you abandon, that reaches your own `Prefer: wait` timeout, or that gets an invalid response, but the search provider has already been called. Each wallet has an allowance of 20 such calls, which refills by 5 per minute. Every paid search adds one call to it, up to 1,000, so a wallet whose searches mostly succeed does not reach the limit. Other failures of the search provider never count.",
+      "You are not charged for a search that you abandon, that reaches your `Prefer: wait` timeout, or that gets an invalid response, but the search provider was called. Each wallet has an allowance of 20 such calls, which refills by 5 per minute. Every paid search adds one call to it, up to 1,000, so a wallet whose searches mostly succeed does not reach the limit. Other failures of the search provider never count.",
     fix: "Wait for the response (10 seconds are always enough) and remove `Prefer: wait`, or raise it.",
     members: {
       exceeded: {

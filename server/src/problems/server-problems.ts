@@ -7,7 +7,8 @@ export const serverProblems = {
     status: 500,
     title: "Internal error",
     retryable: true,
-    detail: "Internal error. You were not charged. Retry; if the error persists, send the request id to the operator.",
+    detail:
+      "Internal error. You were not charged. Retry, and if the error persists, send the request id to the operator.",
     cause: "An unexpected error in the server.",
     fix: "Retry. If the error persists, send the request id to the operator, who can find the cause in the log.",
   },
@@ -16,7 +17,7 @@ export const serverProblems = {
     title: "Upstream provider error",
     retryable: true,
     detail:
-      "The search provider returned an error. You were not charged. Retry after the number of seconds in `Retry-After`; do not answer from memory.",
+      "The search provider returned an error. You were not charged. Retry after the number of seconds in `Retry-After`, and do not answer from memory.",
     cause:
       "The search provider returned an error. Its status is forwarded unless it would be misleading: 401, 402 and 407 concern the operator's account with the provider, not yours, and 405 and 426 require headers that do not apply here. These become 502.",
     fix: "Retry after the number of seconds in `Retry-After`. If the operator's account is the cause, `retryable` is false, and a retry fails until the operator has corrected it. `upstream_status` is always the provider's own status.",
@@ -29,7 +30,7 @@ export const serverProblems = {
     title: "Invalid upstream response",
     retryable: true,
     detail:
-      "The search provider's response could not be used; this is a failure, not an empty result. You were not charged. Retry after the number of seconds in `Retry-After`.",
+      "The search provider returned an unusable response, which is a failure and not an empty result. You were not charged. Retry after the number of seconds in `Retry-After`.",
     cause:
       "The provider's response is not a search result: a redirect, the wrong content type, malformed JSON, too many bytes, or an empty list with a report that its engines failed.",
     fix: "Retry after the number of seconds in `Retry-After`. Do not treat this as an empty result.",
@@ -65,7 +66,7 @@ export const serverProblems = {
     title: "Service overloaded",
     retryable: true,
     detail:
-      "The server is at capacity: it accepts {max} requests at a time for {subject}. You were not charged. Retry after the number of seconds in `Retry-After`.",
+      "The server is at its capacity of {max} requests at a time for {subject}. You were not charged. Retry after the number of seconds in `Retry-After`.",
     cause:
       "The server is at its capacity and rejects requests early instead of answering late. `exceeded` names the limit that was reached. Its `max` is the current value, which is lower while the server is slow.",
     fix: "Retry with exponential backoff, not before the number of seconds in `Retry-After`.",
@@ -91,7 +92,7 @@ export const serverProblems = {
     detail: "The ledger is unavailable. You were not charged. Retry after the number of seconds in `Retry-After`.",
     cause:
       "A search that cannot be recorded in the ledger is not answered. You get this error only if it is certain that you were not charged. Otherwise the connection is closed without a response.",
-    fix: "Retry after the number of seconds in `Retry-After`. Send an Idempotency-Key: after a closed connection, a retry with the same one returns the answer without a second charge.",
+    fix: "Retry after the number of seconds in `Retry-After`. Send an Idempotency-Key, so that a retry after a closed connection returns the answer without a second charge.",
     retryAfterSeconds: 2,
   },
   ...configurationProblems,
@@ -100,10 +101,10 @@ export const serverProblems = {
     title: "Search timed out",
     retryable: true,
     detail:
-      "The search provider did not respond within the server's deadline. You were not charged. Retry after the number of seconds in `Retry-After`; do not answer from memory.",
+      "The search provider did not respond within the server's deadline. You were not charged. Retry after the number of seconds in `Retry-After`, and do not answer from memory.",
     cause:
-      "The search was cancelled and its hold released. `deadline_set_by` is `server` if no upstream responded within our 10 seconds, and `caller` if your own timeout, `Prefer: wait=N`, passed first.",
-    fix: "If `deadline_set_by` is `server`, retry after the number of seconds in `Retry-After`. If it is `caller`, `retryable` is false: send a larger number or omit the header.",
+      "The search was cancelled and its hold released. `deadline_set_by` is `server` if no upstream responded within 10 seconds, and `caller` if your timeout, `Prefer: wait=N`, passed first.",
+    fix: "If `deadline_set_by` is `server`, retry after the number of seconds in `Retry-After`. If it is `caller`, `retryable` is false. Send a larger number or omit the header.",
     members: { deadline_set_by: "server" },
     occurrenceHeaders: { "proxy-status": "search; error=http_response_timeout" },
     retryAfterSeconds: 2,

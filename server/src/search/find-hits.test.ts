@@ -75,14 +75,14 @@ test("a search that was not sent states that, with the failure that opened the c
     );
   };
   const timeout = await findBlocked({ retryAfterSeconds: 4, isDeadline: false }, 1);
-  const advice = "Retry in 4 s; do not answer from memory.";
+  const advice = "Retry in 4 s, and do not answer from memory.";
   assert.equal(timeout.detail, `The search provider is failing and was not called. You were not charged. ${advice}`);
   assert.deepEqual([timeout.code, timeout.status, timeout.retryAfterSeconds], ["upstream_timeout", 504, 4]);
   assert.deepEqual([timeout.members["deadline_set_by"], timeout.headers["search-upstreams"]], ["server", "0"]);
   assert.equal(String(timeout.cause), "Error: brave: timeout, circuit open, not called");
   const empty = await findBlocked({ reason: "account_empty", upstreamStatus: 402, retryAfterSeconds: 200 });
   assert.deepEqual([empty.code, empty.status, empty.retryable], ["upstream_error", 502, false]);
-  assert.match(empty.detail, /was not called\. You were not charged\. A retry will fail too;/);
+  assert.match(empty.detail, /was not called\. You were not charged\. Do not retry, and do/);
 });
 
 test("returns the hits, the provider and the number of upstreams queried", async () => {

@@ -71,13 +71,13 @@ const blocks = {
 };
 
 function describeFailure(failure: string, retryAfterSeconds: number | undefined): string {
-  const advice = retryAfterSeconds === undefined ? "A retry will fail too" : `Retry in ${retryAfterSeconds} s`;
-  return `The search provider ${failure}. You were not charged. ${advice}; do not answer from memory.`;
+  const advice = retryAfterSeconds === undefined ? "Do not retry" : `Retry in ${retryAfterSeconds} s`;
+  return `The search provider ${failure}. You were not charged. ${advice}, and do not answer from memory.`;
 }
 
 function describeCallersDeadline(seconds: number): string {
   const deadline = `${seconds} second${seconds === 1 ? "" : "s"}`;
-  return `The search did not finish within ${deadline}, the deadline you set with \`Prefer: wait=${seconds}\`. You were not charged. Retry with a longer wait or without \`Prefer\`; do not answer from memory.`;
+  return `The search did not finish within ${deadline}, the deadline you set with \`Prefer: wait=${seconds}\`. You were not charged. Retry with a longer wait or without \`Prefer\`, and do not answer from memory.`;
 }
 
 function describeCause({ provider, reason, blockedBy, tookMs }: UpstreamFailure): string {

@@ -39,7 +39,7 @@ const cases: Case[] = [
   { name: "search", paid: 1 },
   { name: "empty result", prepare: () => upstream.behave("ok", { hits: 0 }), isEmpty: true, paid: 1 },
   { name: "401", key: () => "pb_live_wrong", error: /You were not charged. Send the whole key/, paid: 0 },
-  { name: "400", query: "x".repeat(2_100), error: /The query has 2100 characters; the limit is 2048/, paid: 0 },
+  { name: "400", query: "x".repeat(2_100), error: /The query has 2100 characters, and the limit is 2048/, paid: 0 },
   { name: "402", balance: "0.00", error: /You were not charged\. Top up at http\S+ and retry/, paid: 0 },
   { name: "429", query: "test:rate_limited", key: ({ test: key }) => key, error: /You were not charged/, paid: 0 },
   { name: "503", prepare: () => upstream.behave("status_503"), error: /search provider returned an error/, paid: 0 },

@@ -41,6 +41,7 @@ function describeFault(name: "x-api-key" | "authorization", value: string): stri
   if (/^bearer[:=]/i.test(text))
     return "The `Authorization` header must have a space, and nothing else, between `Bearer` and the key";
   if (/^bearer\s/i.test(text)) return "The API key in the `Authorization` header contains a space";
-  if (/^basic\s/i.test(text)) return "The `Authorization` header uses the scheme `Basic`; only `Bearer` is supported";
+  if (/^basic\s/i.test(text))
+    return "The `Authorization` header uses the scheme `Basic`, but only `Bearer` is supported";
   return "The `Authorization` header does not start with `Bearer`";
 }

@@ -43,7 +43,7 @@ export const pathAndHeaderMistakes: Mistake[] = [
     "an unknown path",
     request("GET", "/v1/images"),
     "404 not_found",
-    "Nothing exists at this path. To search, send `POST /v1/search`; paths are lower-case and have no trailing slash.",
+    "Nothing exists at this path. To search, send `POST /v1/search`. Paths are lower-case and have no trailing slash.",
   ],
   [
     "PUT instead of PATCH",
@@ -149,6 +149,6 @@ export const pathAndHeaderMistakes: Mistake[] = [
     "a short Prefer: wait",
     search({ query: "test:slow=5000" }, { prefer: "wait=1" }),
     "504 upstream_timeout",
-    "The search did not finish within 1 second, the deadline you set with `Prefer: wait=1`. You were not charged. Retry with a longer wait or without `Prefer`; do not answer from memory.",
+    "The search did not finish within 1 second, the deadline you set with `Prefer: wait=1`. You were not charged. Retry with a longer wait or without `Prefer`, and do not answer from memory.",
   ],
 ];

@@ -126,7 +126,7 @@ export const fieldMistakes: Mistake[] = [
     "a query that is too long",
     search({ query: "x".repeat(2_100) }),
     "400 query_too_long",
-    "The query has 2100 characters; the limit is 2048 characters. You were not charged. Shorten the query; it is never truncated.",
+    "The query has 2100 characters, and the limit is 2048 characters. You were not charged. Shorten the query.",
     [["#/query", "too_long", "must have at most 2048 characters, but has 2100 characters"]],
   ],
   [
