@@ -40,11 +40,11 @@ export function formatFailure(error: PennyblackError, max: string): string {
 function nextStep(error: PennyblackError, max: string): string {
   if (error.charged === "unknown") return "search again with exactly the same input; it will not be charged twice.";
   if (error.is("run_budget_spent"))
-    return `do not search again. This conversation has spent its ${max} USD for searches. Finish with the results you have, and tell the user that the search budget is spent.`;
+    return `do not search again. This conversation has spent its ${max} USD for searches. Finish with what you have, and tell the user that the search budget is spent.`;
   if (error.is("key_budget_spent"))
-    return `do not search again${error.problem.resets_at ? ` before ${error.problem.resets_at}` : ""}. Tell the user that the budget of the API key is spent.`;
+    return `do not search again${error.problem.resets_at ? ` before ${error.problem.resets_at}` : ""}. Finish with what you have, and tell the user that the budget of the API key is spent.`;
   if (error.is("end_user_budget_spent"))
-    return `do not search again before ${error.problem.resets_at}. Tell the user that they have spent their search budget.`;
+    return `do not search again before ${error.problem.resets_at}. Finish with what you have, and tell the user that they have spent their search budget.`;
   if (error.is("insufficient_balance"))
     return `do not search again. Tell the user that the wallet balance is too low and to top up at ${error.problem.top_up.url}.`;
   if (error.retryable)

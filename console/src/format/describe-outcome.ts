@@ -26,7 +26,7 @@ const outcomes: Record<string, OutcomeText> = {
   insufficient_role: { summary: "viewers can search only with test keys", action: "Ask an owner for another role." },
   account_suspended: { summary: "the account is suspended", action: "Contact the operator." },
   key_budget_spent: { summary: "the key's budget was spent", action: "Raise the budget, or wait until it resets." },
-  run_budget_spent: { summary: "the run's budget was spent", action: "Start a new run with a higher max." },
+  run_budget_spent: { summary: "the run's budget was spent", action: "Let the task finish with the results it has." },
   end_user_budget_spent: {
     summary: "the end user's budget was spent",
     action: "Raise the key's limit per end user, or wait until it resets.",

@@ -103,11 +103,11 @@ function nextStep({ code, status, retryable, retryAfterSeconds, members }: Probl
   const { resets_at: resetsAt, top_up: topUp } = members as { resets_at?: string | null; top_up?: { url: string } };
   switch (code) {
     case "run_budget_spent":
-      return "do not search again in this run. Answer with the results you have, and tell the user that the budget of the run is spent.";
+      return "do not search again. Finish with what you have, and tell the user that the budget of the run is spent.";
     case "key_budget_spent":
-      return `do not search again ${resetsAt ? `before ${resetsAt}` : "until it is raised"}. Answer with the results you have, and tell the user that the search budget of this connection is spent and that the wallet's owner can raise it.`;
+      return `do not search again${resetsAt ? ` before ${resetsAt}` : ""}. Finish with what you have, and tell the user that the search budget of this connection is spent.`;
     case "end_user_budget_spent":
-      return `do not search again before ${resetsAt}. Answer with the results you have, and tell the user that their search budget is spent.`;
+      return `do not search again before ${resetsAt}. Finish with what you have, and tell the user that their search budget is spent.`;
     case "insufficient_balance":
       return `do not retry. Tell the user that the wallet balance is too low and to top up at ${topUp?.url}.`;
     default:

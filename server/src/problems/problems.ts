@@ -174,10 +174,10 @@ export const problems = {
     status: 403,
     title: "Key budget spent",
     detail:
-      "This key has spent {spent} USD of its {limit} USD budget. You were not charged. Raise the budget, use another key, or wait until `resets_at` if it is set.",
+      "This key has spent {spent} USD of its {limit} USD budget. You were not charged. Finish with the results you have, or wait until `resets_at` if it is set.",
     cause:
       "The wallet has money, but its owner limited how much this key can spend, either with its own limits or with the shared budget in `budget`. Days, ISO weeks and months are in UTC. A search in flight counts as spent.",
-    fix: "Wait until `resets_at`, use another key, or raise the budget in the console or with a management key. A total budget does not reset.",
+    fix: "Wait until `resets_at`. A total budget does not reset. The owner of the wallet can change the budget in the console or with a management key.",
     members: {
       limit: "5.00",
       spent: "5.00",
@@ -190,10 +190,10 @@ export const problems = {
     status: 403,
     title: "Run budget spent",
     detail:
-      'The run "{run}" has spent {spent} USD of its {limit} USD budget. You were not charged. Continue with the results you have, or start a new run with a higher `max`.',
+      'The run "{run}" has spent {spent} USD of its {limit} USD budget. You were not charged. Finish with the results you have.',
     cause:
       "The request's `Search-Run` header names a run whose `max` is spent. All searches with the same run name share it. The first search of a run sets its `max`. A higher `max` in a later search is ignored, so that a caller cannot raise its own limit.",
-    fix: "Continue with the results you have. The agent's developer decides how much a run can spend.",
+    fix: "Finish with the results you have. The agent's developer decides how much a run can spend.",
     members: { limit: "0.50", spent: "0.50", currency: "usd", resets_at: "2030-01-31T13:00:00.000Z" },
     values: { run: "nightly-report" },
   },
@@ -201,10 +201,10 @@ export const problems = {
     status: 403,
     title: "End-user budget spent",
     detail:
-      "The end user in `Search-For` has spent {spent} USD of the {limit} USD that this key allows each end user. You were not charged. Wait until `resets_at`, or raise the key's `end_user_limit`.",
+      "The end user in `Search-For` has spent {spent} USD of the {limit} USD that this key allows each end user. You were not charged. Finish with the results you have, or wait until `resets_at`.",
     cause:
       "The wallet's owner limited how much each end user of this key, or of the shared budget in `budget`, can spend per day, ISO week or month (UTC). The end user in the request's `Search-For` header has reached that limit. A search in flight counts as spent. Searches for other end users still work.",
-    fix: "Wait until `resets_at`, or raise the key's `end_user_limit` or the shared budget.",
+    fix: "Wait until `resets_at`. The owner of the wallet can change the key's `end_user_limit` or the shared budget.",
     members: {
       limit: "0.10",
       spent: "0.10",

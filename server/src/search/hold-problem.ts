@@ -72,7 +72,7 @@ function describeShared(
     code === "end_user_budget_spent"
       ? `The end user in \`Search-For\` has spent ${formatUsd(spent)} USD of the ${formatUsd(limit)} USD that the shared budget "${name}" allows each end user.`
       : `${formatUsd(spent)} USD of the ${formatUsd(limit)} USD of the shared budget "${name}" are spent.`;
-  return `${subject} You were not charged. Wait until \`resets_at\` if it is set, or raise the budget.`;
+  return `${subject} You were not charged. Finish with the results you have, or wait until \`resets_at\` if it is set.`;
 }
 
 function amounts(balance: Micros): Record<string, unknown> {

@@ -70,7 +70,7 @@ for (const revision of revisions) {
     for (const input of [{ query: "cats" }, { query: "cats", run: { id: "c", max: "9.00" } }]) {
       const spentKey = await client.call("web_search", input);
       assert.equal(spentKey.isError, true);
-      assert.match(spentKey.text, /Next step: do not search again before \d{4}-.*owner can raise it/);
+      assert.match(spentKey.text, /Next step: do not search again before \d{4}-.*Finish with what you have/);
       assert.match(spentKey.text, /Daily key budget left: 0\.00 of 0\.02 USD.*Reason: key_budget_spent/s);
     }
     assert.equal((await server.readMoney(wallet.management)).balance, "0.98");
