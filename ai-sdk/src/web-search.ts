@@ -16,7 +16,7 @@ export interface WebSearchOptions {
    * the same id share one budget. Default: random, one budget for each tool.
    */
   conversationId?: string;
-  /** Your own id for the end user of the conversation. Required if the key limits what each end user can spend. */
+  /** Your ID for the end user of the conversation. Required if the key limits what each end user can spend. */
   for?: string;
   /** Identical searches within this time window share one answer and one charge, such as "20m". */
   repeat?: Duration;

@@ -19,7 +19,7 @@ export function addAlertCommands(program: Command, context: Context): void {
 
   const set = alerts
     .command("set")
-    .description("change the low-balance alert; omitted settings stay unchanged")
+    .description("change the low-balance alert (omitted settings stay unchanged)")
     .option("--low-balance <usd>", 'alert when the balance falls below this amount, or "none"', orNone(parseUsd))
     .option("--email <address>", 'address that receives alerts, or "none"');
   addOptions(set).action((options: SetOptions) => setAlerts(options, context));

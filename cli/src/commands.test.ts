@@ -307,7 +307,7 @@ test("searches prints a table with refusals and replays, and how many of them ar
   const rows = (await succeed("searches", ...some)).out.trimEnd().split("\n");
   assert.match(rows[2] ?? "", /refused +live +run_budget_spent +batch +nightly +0\.00/);
   assert.deepEqual(rows.slice(3), [
-    "And at least 1,204 more since 2026-11-16 17:20:01 UTC that were counted but not stored one by one.",
+    "At least 1,204 more since 2026-11-16 17:20:01 UTC were counted but not stored individually.",
   ]);
   assert.deepEqual(JSON.parse((await succeed("searches", ...some, "--json")).out), {
     searches: [search, refused],

@@ -41,7 +41,7 @@ function addReadCommands(keys: Command, context: Context): void {
 function addChangeCommands(keys: Command, context: Context): void {
   const create = keys
     .command("create")
-    .description("create an API key; it is shown only once")
+    .description("create an API key, which is shown only once")
     .requiredOption("--name <name>", "a name for the key")
     .addOption(new Option("--mode <mode>", "type of key").choices(["live", "test", "mgmt"]).default("live"));
   addOptions(addKeySettings(create).option(...outOption)).action((options: CreateOptions) =>
@@ -66,7 +66,7 @@ function addChangeCommands(keys: Command, context: Context): void {
   const rotate = keys
     .command("rotate")
     .argument(...keyArgument)
-    .description("replace an API key; the new key is shown only once")
+    .description("replace an API key and show the new key once")
     .option("--grace <seconds>", "how long the old key keeps working", parseInteger, 86_400)
     .option(...outOption);
   addOptions(rotate).action((key: string, options: RotateOptions) => rotateKey(key, options, context));

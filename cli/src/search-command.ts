@@ -28,9 +28,9 @@ export function addSearchCommand(program: Command, context: Context): void {
     .addOption(
       new Option("--category <name>", "sites to prefer").choices(["programming", "research", "gov", "business"]),
     )
-    .option("--run <id>", "share a budget between all searches with this id; requires --max", parseRunId)
+    .option("--run <id>", "share a budget between all searches with this id (requires --max)", parseRunId)
     .option("--max <usd>", "budget of the run in USD, such as 0.50", parseUsd)
-    .option("--for <id>", "your own id for the end user on whose behalf you search", parseEndUser)
+    .option("--for <id>", "your ID for the end user on whose behalf you search", parseEndUser)
     .option("--wait <seconds>", "deadline in seconds (1 to 9), after which the search fails and is free", parseWait)
     .option("--idempotency-key <key>", "make the search safe to repeat without paying twice", parseIdempotencyKey)
     .option("--explain", "explain the ranking of each result")

@@ -81,7 +81,7 @@ function formatUnlisted(unlisted: UnlistedRequests | null): string[] {
   if (unlisted === null || (unlisted.count === 0 && !unlisted.at_least)) return [];
   const { count, at_least: isAtLeast, since } = unlisted;
   if (count === 0)
-    return [`There can be more since ${formatTime(since)}: a server failed before it had stored all of them.`];
-  const number = `${isAtLeast ? "at least " : ""}${count.toLocaleString("en")}`;
-  return [`And ${number} more since ${formatTime(since)} that were counted but not stored one by one.`];
+    return [`There can be more since ${formatTime(since)}, because a server failed before it had stored all of them.`];
+  const number = `${isAtLeast ? "At least " : ""}${count.toLocaleString("en")}`;
+  return [`${number} more since ${formatTime(since)} were counted but not stored individually.`];
 }

@@ -59,7 +59,7 @@ function addCreateCommand(webhooks: Command, context: Context): void {
   const create = webhooks
     .command("create")
     .argument("<endpoint>", "https URL that receives the events")
-    .description("create a webhook; its signing secret is shown only once")
+    .description("create a webhook and show its signing secret once")
     .addOption(createEventOption("events to send (default: all)"))
     .option("--description <text>", "a description for your own use")
     .option(...outOption);
@@ -97,7 +97,7 @@ function addChangeCommands(webhooks: Command, context: Context): void {
   const rotate = webhooks
     .command("rotate-secret")
     .argument(...idArgument)
-    .description("replace the signing secret; the new secret is shown only once")
+    .description("replace the signing secret and show the new one once")
     .option(...outOption);
   addOptions(rotate).action((id: string, options: OutputOptions) => rotateSecret(id, options, context));
   addExamples(rotate, ["pennyblack webhooks rotate-secret 019a8e7c-31f5-7cc2-8a56-3f1c9d2b7e10 --out hook-2.secret"]);

@@ -95,7 +95,7 @@ export interface SearchOptions extends CallOptions {
   category?: Category;
   /** A budget shared by all searches with the same id. `max` is in USD, `ttl` in seconds (default 3,600). */
   run?: { id: string; max: string; ttl?: number };
-  /** Your own id for the end user on whose behalf you search, 1 to 64 letters, digits or any of `_.:@/+=|-`. */
+  /** Your ID for the end user on whose behalf you search, 1 to 64 letters, digits or any of `_.:@/+=|-`. */
   for?: string;
   /** Random by default. Set your own to be able to retry after this process exits. */
   idempotencyKey?: string;

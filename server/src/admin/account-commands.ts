@@ -51,7 +51,7 @@ export const accountCommands: Record<string, Command> = {
     role: "owner",
     changes: true,
     summary:
-      "Delete an account permanently: revokes its keys, erases personal data and keeps the ledger entries. --forfeit books a remaining balance as forfeited.",
+      "Delete an account permanently. Revokes its keys, erases personal data and keeps the ledger entries. --forfeit books a remaining balance as forfeited.",
     required: ["--account <id>"],
     options: ["--forfeit"],
     run: remove,
@@ -60,8 +60,8 @@ export const accountCommands: Record<string, Command> = {
 
 const trialLines: Record<TrialOutcome, string> = {
   given: "Trial credit added.",
-  already_given: "No trial credit: this person already had one.",
-  day_is_full: "No trial credit: today's limit is reached.",
+  already_given: "No trial credit, because this person already had one.",
+  day_is_full: "No trial credit, because today's limit is reached.",
   none: "",
 };
 
@@ -152,7 +152,7 @@ async function remove({ values, pool, print, act }: CommandContext): Promise<voi
     throw new CommandFailed(
       `Forfeiting ${formatUsd(deletion.balance)} USD needs approval. Nothing was deleted. ${describeApproval(deletion.adjustmentId)}\nThen delete the account.`,
     );
-  print("Deleted. Its keys are revoked and its personal data is erased; the ledger entries are kept.");
+  print("Deleted. Its keys are revoked and its personal data is erased. The ledger entries are kept.");
 }
 
 function readEmailOf(values: CommandContext["values"], name: string): string {

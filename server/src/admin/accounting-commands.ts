@@ -39,7 +39,7 @@ export const adjustCommands: Record<string, Command> = {
   },
   list: {
     role: "operator",
-    summary: "List adjustments that wait for approval.",
+    summary: "List adjustments that are waiting for approval.",
     run: list,
   },
 };
@@ -82,7 +82,7 @@ async function request({ values, pool, print, act }: CommandContext): Promise<vo
   });
   const usd = `${formatUsd(adjusted.amount ?? 0n)} USD`;
   if (adjusted.outcome === "booked") return print(`Booked ${usd} (${kind}).`);
-  if (adjusted.outcome === "repeated") return print("This reference was already booked; nothing changed.");
+  if (adjusted.outcome === "repeated") return print("This reference was already booked. Nothing changed.");
   if (adjusted.outcome === "requested") {
     return print(`Requested ${usd} (${kind}). ${describeApproval(adjusted.id)}`);
   }
@@ -134,13 +134,13 @@ async function decide({ values, pool, print, act }: CommandContext, isApproved: 
   const outcome = await decideAdjustment(pool, { ...act, id, isApproved });
   if (outcome === "booked") return print("Approved and booked.");
   if (outcome === "rejected") return print("Rejected. Nothing was booked.");
-  if (outcome === "repeated") return print("This adjustment was already decided; nothing changed.");
+  if (outcome === "repeated") return print("This adjustment was already decided. Nothing changed.");
   throw new CommandFailed(`${faults[outcome]} Nothing changed.`);
 }
 
 async function list({ pool, print }: CommandContext): Promise<void> {
   const requested = await listRequestedAdjustments(pool);
-  if (requested.length === 0) return print("No adjustment waits for approval.");
+  if (requested.length === 0) return print("No adjustment is waiting for approval.");
   const rows = requested.map(({ id, requestedAt, kind, reference, walletId, amount, operator, reason }) => [
     id,
     requestedAt.toISOString(),
@@ -164,7 +164,7 @@ async function close({ values, pool, print, act }: CommandContext): Promise<void
       "The last reconciliation after the end of the month is missing or not clean. Wait for the worker's next reconciliation, and see npm run admin -- reconcile.",
   };
   if (outcome === "closed") return print(`Closed ${month}.`);
-  if (outcome === "repeated") return print(`${month} was already closed; nothing changed.`);
+  if (outcome === "repeated") return print(`${month} was already closed. Nothing changed.`);
   throw new CommandFailed(`${failures[outcome]} Nothing changed.`);
 }
 

@@ -7,7 +7,7 @@ export const findCommand: Command = {
   role: "operator",
   changes: true,
   summary:
-    "Look up a request, wallet, key or account: by Request-Id, another id, the start of a key, email address or a part of a name. With a time or outcome, also list the searches. The look is recorded.",
+    "Find a request, wallet, key or account by Request-Id, another id, the start of a key, an email address or a part of a name. With a time or an outcome, also list the searches. The audit log records the look-up.",
   required: ["--text <text>"],
   options: ["--from <time>", "--to <time>", "--outcome <outcome>", "--json"],
   run: runFind,
@@ -17,7 +17,8 @@ export const findCommand: Command = {
 export const changesCommand: Command = {
   role: "operator",
   changes: true,
-  summary: "List what operators, members, keys and the system changed, newest first. The look is recorded.",
+  summary:
+    "List what operators, members, keys and the system changed, newest first. The audit log records the look-up.",
   required: ["--wallet <id>"],
   options: ["--limit <n>", "--json"],
   run: listChanges,

@@ -152,5 +152,5 @@ async function revoke({ values, pool, print, act }: CommandContext): Promise<voi
   if ((await findKeyWallet(pool, keyId)) !== walletId)
     throw new CommandFailed(`Wallet ${walletId} has no key with the id ${keyId}. See: npm run admin -- key list`);
   const outcome = await revokeAnyKey(pool, act, keyId);
-  print(outcome === "revoked" ? "Revoked. The key no longer works." : "The key was already revoked; nothing changed.");
+  print(outcome === "revoked" ? "Revoked. The key no longer works." : "The key was already revoked. Nothing changed.");
 }

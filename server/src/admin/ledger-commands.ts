@@ -24,7 +24,7 @@ async function refund({ values, pool, print, act }: CommandContext): Promise<voi
   const outcome = await refundSearch(pool, act, searchId);
   if (outcome === "not_captured")
     throw new CommandFailed(`No charged search has the Request-Id ${searchId}. A refused request is never charged.`);
-  print(outcome === "refunded" ? "Refunded 0.01 USD." : "The search was already refunded; nothing changed.");
+  print(outcome === "refunded" ? "Refunded 0.01 USD." : "The search was already refunded. Nothing changed.");
 }
 
 async function runReconciliation({ values, pool, print }: CommandContext): Promise<void> {

@@ -28,7 +28,7 @@ async function printMargin({ values, pool, print }: CommandContext): Promise<voi
   print(formatTable(alignNumbers([heading, ...[...rows, ...totalsOf(rows)].map(toCells)])));
   if (wallets.length > 0) print(`\n${formatTable(alignNumbers([walletHeading, ...wallets.map(toWalletCells)]))}`);
   print(`\nThe ledger charged ${formatUsd(charged)} USD for searches in this period, as far as usage is rolled up.`);
-  print("The other figures are counted by the servers, which lose up to five seconds when they crash.");
+  print("Servers count the other figures, and lose up to five seconds of them in a crash.");
 }
 
 const money = ["revenue", "cost", "unpaid cost", "margin"];

@@ -57,7 +57,7 @@ async function credit({ values, pool, print, act }: CommandContext): Promise<voi
   const result =
     outcome === "credited"
       ? `Booked ${formatUsd(amount)} USD (${kind} ${reference}, by ${act.operator}).`
-      : "This reference was already booked; nothing changed.";
+      : "This reference was already booked. Nothing changed.";
   print(`${result} The balance is ${balance} USD.`);
 }
 

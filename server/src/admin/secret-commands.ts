@@ -71,7 +71,7 @@ async function replace(context: CommandContext): Promise<void> {
   await requireFirstSecret(context);
   if (values["yes"] !== true)
     throw new CommandFailed(
-      "All claims are deleted: for a day, retries can be charged again. End users get new hashes: their limits start again, and earlier searches are no longer found by their ids. Repeat the command with --yes.",
+      "All claims are deleted, so for a day, retries can be charged again. End users get new hashes, so their limits start again, and you can no longer find earlier searches by their ids. Repeat the command with --yes.",
     );
   const entry = { act: "secret.replace_data_keys", subject: secrets.writer.id };
   await recordAct(pool, act, { ...entry, outcome: "started" });

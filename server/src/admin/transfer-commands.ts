@@ -79,7 +79,7 @@ async function transferIn({ values, pool, print, act }: CommandContext): Promise
 }
 
 const faults: Record<Exclude<TransferOutcome, "booked" | "repeated">, string> = {
-  requested: "The transfer waits for approval.",
+  requested: "The transfer is waiting for approval.",
   conflicting: "This reference was already used with a different wallet, amount or target.",
   other_cell: "The transfer names another cell than the one of this database.",
   unknown_wallet: "No wallet of an account in this cell has this id.",

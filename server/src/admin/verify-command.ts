@@ -33,7 +33,7 @@ async function verify(context: CommandContext): Promise<void> {
   print(`${hours} closed hours, ${roots.hours.size} signed roots, ${entries} entries recomputed.`);
   // Nothing is archived if it is at the beginning of time.
   if (entriesSince > new Date(2 * 86_400_000))
-    print(`Entries before ${entriesSince.toISOString()} may be archived; these hours are checked by their digests.`);
+    print(`Entries before ${entriesSince.toISOString()} may be archived. These hours are checked by their digests.`);
   if (differences > 0) {
     throw new CommandFailed(
       `${differences} differences. The ledger was changed after it was signed, or the roots belong to another ledger. Do not change the database, and compare it with a backup.`,

@@ -33,7 +33,7 @@ export const walletCommands: Record<string, Command> = {
   suspend: {
     role: "operator",
     changes: true,
-    summary: "Suspend a wallet: its searches are refused until it is resumed.",
+    summary: "Suspend a wallet. Its searches are refused until you resume it.",
     required: ["--wallet <id>"],
     run: (context) => suspend(context, true),
   },
@@ -89,7 +89,7 @@ async function topUp({ values, pool, print, act }: CommandContext): Promise<void
   }
   if (outcome === "requested") return print(`Requested ${formatUsd(amount)} USD. ${describeApproval(adjustmentId)}`);
   const result =
-    outcome === "credited" ? `Booked ${formatUsd(amount)} USD.` : "This payment was already booked; nothing changed.";
+    outcome === "credited" ? `Booked ${formatUsd(amount)} USD.` : "This payment was already booked. Nothing changed.";
   print(`${result} The balance is ${balance} USD.`);
 }
 

@@ -65,7 +65,7 @@ export function searchRoutes(runner: SearchRunner): Route[] {
         "Rank-Registries":
           "`0` or `false` to rank by the hand-written rules only, without published lists of domains. Default: `1`.",
         "Search-For":
-          "1 to 64 letters, digits or any of `_.:@/+=|-`: your own id for the end user on whose behalf you search. Usage can be grouped by it. Required if the key has an `end_user_limit` or names a budget per end user. Stored as a hash unless you choose otherwise. Do not send names or email addresses.",
+          "1 to 64 letters, digits or any of `_.:@/+=|-`: your ID for the end user on whose behalf you search. Usage can be grouped by it. Required if the key has an `end_user_limit` or names a budget per end user. Stored as a hash unless you choose otherwise. Do not send names or email addresses.",
         "Search-Run":
           "`<id>; max=0.50; ttl=3600`: a budget in USD, at least 0.01, shared by all searches with the same id.",
       },

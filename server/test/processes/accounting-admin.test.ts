@@ -41,7 +41,7 @@ test("a mistyped credit is found by its entry and corrected", async () => {
   const [, entryId = ""] = /credit +50\.00 +(\S+)/.exec(shown) ?? assert.fail(shown);
   const correct = ["adjust", "request", "--kind", "correction", "--reference", entryId, "--reason", "typo"];
   assert.match(await succeed(...correct), /^Booked 50\.00 USD \(correction\)\./);
-  assert.match(await succeed(...correct), /already booked; nothing changed/);
+  assert.match(await succeed(...correct), /already booked\. Nothing changed/);
   assert.match(await succeed("wallet", "show", "--wallet", walletId), /balance +0\.00 USD[^]*correction +-50\.00/);
 });
 
@@ -55,7 +55,7 @@ test("a large payout waits for another operator", async () => {
   const own = await admin("adjust", "approve", "--adjustment", id, "--by", "ada");
   assert.deepEqual([own.exitCode, own.stderr.includes("Another operator must approve it.")], [1, true]);
   assert.match(await succeed("adjust", "approve", "--adjustment", id, "--by", "bob"), /^Approved and booked\./);
-  assert.match(await succeed("adjust", "list"), /No adjustment waits for approval/);
+  assert.match(await succeed("adjust", "list"), /No adjustment is waiting for approval/);
   assert.match(await succeed("wallet", "show", "--wallet", walletId), /balance +100\.00 USD/);
 });
 

@@ -157,7 +157,7 @@ class AsyncPennyblack(AsyncResource):
 
         n: Number of results, 1 to 20. Default: 10.
         run: A budget shared by all searches with the same id, such as {"id": "task-17", "max": "0.10"}.
-        for_: Your own id for the end user on whose behalf you search, 1 to 64 letters, digits or any of `_.:@/+=|-`.
+        for_: Your ID for the end user on whose behalf you search, 1 to 64 letters, digits or any of `_.:@/+=|-`.
         wait: Your deadline for the call in seconds (1 to 9), including its retries. After it, the search fails and is free.
         explain: Include the ranking explanation in `meta.explanation`.
         registries: False ranks by the hand-written rules only, without published lists of domains.

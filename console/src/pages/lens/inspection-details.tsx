@@ -55,7 +55,7 @@ function ListFacts({ registry }: { registry: NonNullable<LensInspection["registr
 
 function describeObjection({ rule, registry }: LensInspection): string {
   if (registry)
-    return "The tier repeats what the list publishes. Ask its authors to correct it, or open an issue here: a rule overrides the list.";
+    return "The tier comes from the published list. Ask its authors to correct it, or open an issue here, because a rule overrides the list.";
   if (rule !== null)
     return "The tier comes from a rule written by hand. If it is wrong, open an issue and describe what kind of source the site is.";
   return "No rule or list names this site, so it is neutral. To suggest a rule, open an issue and describe what kind of source the site is.";

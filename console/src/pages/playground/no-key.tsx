@@ -32,7 +32,7 @@ export function NoKey({ mode, walletId, isViewer }: { mode: Mode; walletId: stri
     >
       {isViewer
         ? "You can search with test keys, which are free."
-        : "Each search uses a key, so that you can see what each key spends."}
+        : "Each search uses a key, so that you can see how much each key spends."}
     </EmptyState>
   );
 }

@@ -96,7 +96,7 @@ export async function checkRedis({ redisUrl }: DoctorConfig): Promise<Finding[]>
 }
 
 const notConfigured = warning(
-  "No backup is configured on this machine: pgbackrest has no repository here.",
+  "No backup is configured on this machine, because pgbackrest has no repository here.",
   "Run this command on the machine that has it, or set up backups. See docs/runbooks/restore.md.",
 );
 

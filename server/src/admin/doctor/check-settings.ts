@@ -23,7 +23,7 @@ export function checkSettings(config: DoctorConfig): Finding[] {
     protocol === "https:" &&
       config.trustedProxies.length === 0 &&
       error(
-        "PENNYBLACK_TRUSTED_PROXIES is empty, but the proxy that serves https forwards every request. All clients share its address: one limit for invalid keys, and allowed_ips of keys never match.",
+        "PENNYBLACK_TRUSTED_PROXIES is empty, but the proxy that serves https forwards every request. All clients share its address and one limit for invalid keys, and allowed_ips of keys never match.",
         "List the addresses of the proxy.",
       ),
     config.servers > 1 &&
