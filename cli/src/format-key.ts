@@ -1,4 +1,4 @@
-import { type CurrentKey, formatUsd, type Key, type KeyBudgetPeriod, toMicros } from "@pennyblack/sdk";
+import { type CurrentKey, formatUsd, type Key, type KeyBudgetPeriod, type KeySources, toMicros } from "@pennyblack/sdk";
 import { formatTime, sanitize, table } from "./terminal.ts";
 
 type Limits = Pick<Key, "searches_per_second" | "searches_in_flight">;
@@ -55,9 +55,21 @@ export function formatKey(key: Key, limits?: CurrentKey["effective_limits"]): st
     ["Allowed IPs", key.allowed_ips === null ? "any" : key.allowed_ips.join(", ")],
     ...(key.mode === "mgmt"
       ? []
-      : [["Limits", formatLimits(key, limits ?? key)], ...(budgetRows.length > 0 ? budgetRows : [["Budget", "none"]])]),
+      : [
+          ["Limits", formatLimits(key, limits ?? key)],
+          ...(budgetRows.length > 0 ? budgetRows : [["Budget", "none"]]),
+          ...formatSources(key.sources),
+        ]),
     ["Last used", key.last_used_at === null ? "never" : formatTime(key.last_used_at)],
     ["Created", formatTime(key.created_at) + formatCreator(key.created_by)],
+  ];
+}
+
+function formatSources(sources: KeySources | null | undefined): string[][] {
+  const { block = [], only = [] } = sources ?? {};
+  return [
+    ...(only.length > 0 ? [["Only domains", only.join(", ")]] : []),
+    ...(block.length > 0 ? [["Blocked domains", block.join(", ")]] : []),
   ];
 }
 

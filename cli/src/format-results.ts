@@ -26,6 +26,7 @@ export function formatMeta({ n, meta }: SearchAnswer, { paint }: Terminal): stri
   const charge = meta.replayed ? "replayed, not charged again" : `${meta.charge} USD`;
   const fields = [
     `${n} ${n === 1 ? "result" : "results"}`,
+    ...(meta.filtered ? [`${meta.filtered} removed by the source policy`] : []),
     charge,
     ...(meta.balance === undefined ? [] : [`balance ${meta.balance} USD`]),
     ...(meta.run ? [`run ${sanitize(meta.run.id)}: ${formatBudget(meta.run)}`] : []),

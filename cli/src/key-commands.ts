@@ -5,7 +5,7 @@ import { addOptions, parseInteger } from "./common-options.ts";
 import type { CommonOptions, Context } from "./context.ts";
 import { findKeyId } from "./find-key.ts";
 import { formatKey, formatKeys } from "./format-key.ts";
-import { addKeySettings, type KeySettings, readKeySettings } from "./key-settings.ts";
+import { addKeySettings, changesSources, type KeySettings, readKeySettings } from "./key-settings.ts";
 import { type OutputOptions, outputSecret } from "./output-secret.ts";
 import { formatTime, sanitize, table } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
@@ -50,6 +50,7 @@ function addChangeCommands(keys: Command, context: Context): void {
   addExamples(create, [
     "pennyblack keys create --name batch --per-day 1.00 --out batch.key",
     "pennyblack keys create --name ci --mode test --expires 2027-01-31",
+    "pennyblack keys create --name support --block example.com forum.example.net",
   ]);
 
   const update = keys
@@ -105,7 +106,9 @@ async function updateKey(idOrName: string, options: UpdateOptions, { connect, pr
   const changes = { ...(options.name !== undefined && { name: options.name }), ...readKeySettings(options) };
   if (Object.keys(changes).length === 0) throw new UsageError("No changes given. See: pennyblack keys update --help");
   const client = connect("manage", options);
-  const key = await client.keys.update(await findKeyId(client, idOrName), changes);
+  const id = await findKeyId(client, idOrName);
+  const { sources } = changesSources(options) ? await client.keys.get(id) : {};
+  const key = await client.keys.update(id, { ...changes, ...readKeySettings(options, sources) });
   print(options.json ? JSON.stringify(key) : table(formatKey(key)));
 }
 

@@ -1,8 +1,8 @@
-import type { UpdateKeyRequest } from "@pennyblack/sdk";
+import type { KeySources, UpdateKeyRequest } from "@pennyblack/sdk";
 import type { Command } from "commander";
 import { orNone, parseInteger, parseTime, parseUsd, toNullable } from "./common-options.ts";
 
-/** "none" removes a budget or the expiry. */
+/** "none" removes a budget, the expiry or a list of domains. */
 export interface KeySettings {
   perDay?: string;
   perMonth?: string;
@@ -11,6 +11,8 @@ export interface KeySettings {
   allowIp?: string[];
   perSecond?: number;
   inFlight?: number;
+  block?: string[];
+  only?: string[];
 }
 
 /** Adds the settings that a key can be created with and that can be changed later. */
@@ -22,11 +24,13 @@ export function addKeySettings(command: Command): Command {
     .option("--expires <time>", 'date (UTC) or time when the key expires, or "none"', orNone(parseTime))
     .option("--allow-ip <address...>", 'IP addresses or networks that may use the key, or "any"')
     .option("--per-second <count>", "maximum number of searches per second", parseInteger)
-    .option("--in-flight <count>", "maximum number of searches in flight", parseInteger);
+    .option("--in-flight <count>", "maximum number of searches in flight", parseInteger)
+    .option("--block <domain...>", 'domains whose pages are removed from results, or "none"')
+    .option("--only <domain...>", 'domains to which results are restricted, or "none"');
 }
 
-/** The members of a request. Settings that were not given are omitted. */
-export function readKeySettings(settings: KeySettings): Omit<UpdateKeyRequest, "name"> {
+/** The members of a request. Settings that were not given are omitted. `sources`: the lists of the key, if it exists. */
+export function readKeySettings(settings: KeySettings, sources?: KeySources | null): Omit<UpdateKeyRequest, "name"> {
   const { perDay, perMonth, total, expires, allowIp, perSecond, inFlight } = settings;
   const budget = {
     ...(perDay !== undefined && { day: toNullable(perDay) }),
@@ -39,5 +43,19 @@ export function readKeySettings(settings: KeySettings): Omit<UpdateKeyRequest, "
     ...(allowIp && { allowed_ips: allowIp.includes("any") ? null : allowIp }),
     ...(perSecond !== undefined && { searches_per_second: perSecond }),
     ...(inFlight !== undefined && { searches_in_flight: inFlight }),
+    ...(changesSources(settings) && { sources: readSources(settings, sources) }),
   };
+}
+
+export function changesSources({ block, only }: KeySettings): boolean {
+  return block !== undefined || only !== undefined;
+}
+
+/** Both lists, because a request replaces both. */
+function readSources({ block, only }: KeySettings, current: KeySources | null = null): KeySources | null {
+  const choose = (given: string[] | undefined, own: string[] | undefined): string[] =>
+    given === undefined ? (own ?? []) : given.filter((domain) => domain !== "none");
+  const lists = { block: choose(block, current?.block), only: choose(only, current?.only) };
+  const filled = Object.entries(lists).filter(([, domains]) => domains.length > 0);
+  return filled.length === 0 ? null : Object.fromEntries(filled);
 }

@@ -12,6 +12,8 @@ export interface SearchMeta {
   idempotencyKey: string;
   /** The number of search providers queried. */
   upstreams: number | undefined;
+  /** The number of results removed by the source policy of the key. Undefined without a policy. */
+  filtered: number | undefined;
   /** The ranking rules applied, such as "programming@3". */
   lens: string | undefined;
   /** Why each result is ranked where it is. Only with the `explain` option. */
@@ -38,6 +40,7 @@ export interface KeyBudgetMeta {
 
 export function readMeta(headers: Headers, idempotencyKey: string): SearchMeta {
   const upstreams = headers.get("search-upstreams");
+  const filtered = headers.get("search-filtered");
   const explanation = headers.get("rank-explain");
   return {
     requestId: headers.get("request-id") ?? "",
@@ -46,6 +49,7 @@ export function readMeta(headers: Headers, idempotencyKey: string): SearchMeta {
     replayed: headers.get("idempotent-replayed") === "true",
     idempotencyKey,
     upstreams: upstreams === null ? undefined : Number(upstreams),
+    filtered: filtered === null ? undefined : Number(filtered),
     lens: headers.get("rank-lens") ?? undefined,
     explanation: explanation === null ? undefined : parseExplanation(explanation),
     rateLimit: parseRateLimit(headers.get("ratelimit-policy"), headers.get("ratelimit")),

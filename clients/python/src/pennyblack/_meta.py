@@ -77,6 +77,8 @@ class SearchMeta:
     idempotency_key: str
     #: The number of search providers queried.
     upstreams: Optional[int]
+    #: The number of results removed by the source policy of the key. None without a policy.
+    filtered: Optional[int]
     #: The ranking rules applied, such as "programming@3".
     lens: Optional[str]
     #: Why each result is ranked where it is. Only with `explain=True`.
@@ -94,6 +96,7 @@ class SearchMeta:
 
 def read_meta(headers: Mapping[str, str], idempotency_key: str) -> SearchMeta:
     upstreams = headers.get("search-upstreams", "")
+    filtered = headers.get("search-filtered", "")
     explanation = headers.get("rank-explain")
     budgets = (_parse_budget(item) for item in headers.get("key-budget", "").split(","))
     return SearchMeta(
@@ -103,6 +106,7 @@ def read_meta(headers: Mapping[str, str], idempotency_key: str) -> SearchMeta:
         replayed=headers.get("idempotent-replayed") == "true",
         idempotency_key=idempotency_key,
         upstreams=int(upstreams) if upstreams.isdecimal() else None,
+        filtered=int(filtered) if filtered.isdecimal() else None,
         lens=headers.get("rank-lens"),
         explanation=None if explanation is None else _parse_explanation(explanation),
         rate_limit=_parse_rate_limit(headers.get("ratelimit-policy", ""), headers.get("ratelimit", "")),

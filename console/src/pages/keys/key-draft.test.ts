@@ -13,6 +13,7 @@ test("a key without options has a name and no limits", () => {
     budget: null,
     end_user_limit: null,
     budgets: [],
+    sources: null,
     searches_per_second: 1_000,
     searches_in_flight: 1_000,
   });
@@ -25,6 +26,7 @@ test("converts typed limits to the request body", () => {
     budget: { total: "", day: "$5", month: "100" },
     endUserLimit: { amount: "0.5", period: "month" as const },
     ips: "203.0.113.7, 2001:db8::/32\n",
+    block: "example.com\nBücher.example ",
     perSecond: "20",
     canReadWallet: true,
   };
@@ -33,6 +35,7 @@ test("converts typed limits to the request body", () => {
   assert.deepEqual(body["budget"], { total: null, day: "5.00", month: "100.00" });
   assert.deepEqual(body["end_user_limit"], { amount: "0.50", period: "month" });
   assert.deepEqual(body["allowed_ips"], ["203.0.113.7", "2001:db8::/32"]);
+  assert.deepEqual(body["sources"], { block: ["example.com", "Bücher.example"] });
   assert.deepEqual(body["scopes"], ["search", "wallet:read"]);
   assert.equal(body["searches_per_second"], 20);
 });
@@ -50,14 +53,18 @@ test("reports errors by field", () => {
     endUserLimit: { amount: "little", period: "day" as const },
     expires: "2029-01-01T00:00",
     ips: "localhost",
+    block: "https://example.com",
+    only: "example.com\ncom",
     inFlight: "0",
   };
   assert.deepEqual(Object.keys(findErrors(draft, now)).toSorted(), [
+    "block",
     "endUserLimit",
     "expires",
     "inFlight",
     "ips",
     "name",
+    "only",
     "total",
   ]);
 });
@@ -87,7 +94,7 @@ test("saving an unedited key changes nothing", () => {
       },
     ],
     compat: null,
-    sources: null,
+    sources: { block: ["example.com"], only: ["example.org", "xn--bcher-kva.example"] },
     expires_at: "2030-03-01T10:30:00.000Z",
     revoked_at: null,
     revoked_reason: null,
@@ -103,6 +110,7 @@ test("saving an unedited key changes nothing", () => {
     budget: { total: null, day: "5.00", month: null },
     end_user_limit: key.end_user_limit,
     budgets: ["b"],
+    sources: key.sources,
     searches_per_second: 50,
     searches_in_flight: 1_000,
   });

@@ -15,13 +15,20 @@ export interface KeyDraft {
   expires: string;
   /** One address or range per line. Empty to allow any. */
   ips: string;
+  /** One domain per line. */
+  block: string;
+  /** One domain per line. Empty to allow every domain. */
+  only: string;
   perSecond: string;
   inFlight: string;
   canReadWallet: boolean;
 }
 
 export type KeyErrors = Partial<
-  Record<"name" | BudgetPeriod | "endUserLimit" | "expires" | "ips" | "perSecond" | "inFlight", string>
+  Record<
+    "name" | BudgetPeriod | "endUserLimit" | "expires" | "ips" | "block" | "only" | "perSecond" | "inFlight",
+    string
+  >
 >;
 
 export const emptyDraft = (mode: Key["mode"]): KeyDraft => ({
@@ -32,6 +39,8 @@ export const emptyDraft = (mode: Key["mode"]): KeyDraft => ({
   budgets: [],
   expires: "",
   ips: "",
+  block: "",
+  only: "",
   perSecond: "",
   inFlight: "",
   canReadWallet: false,
@@ -49,6 +58,8 @@ export function toDraft(key: Key): KeyDraft {
     budgets: key.budgets.map(({ id }) => id),
     expires: key.expires_at === null ? "" : toLocalField(new Date(key.expires_at)),
     ips: key.allowed_ips?.join("\n") ?? "",
+    block: key.sources?.block?.join("\n") ?? "",
+    only: key.sources?.only?.join("\n") ?? "",
     perSecond: key.searches_per_second === maxRate ? "" : String(key.searches_per_second),
     inFlight: key.searches_in_flight === maxRate ? "" : String(key.searches_in_flight),
     canReadWallet: key.scopes.includes("wallet:read"),
@@ -68,7 +79,14 @@ export function findErrors(draft: KeyDraft, now: Date): KeyErrors {
   if (!isAmount(draft.endUserLimit.amount.trim())) errors.endUserLimit = "Enter an amount such as 0.50.";
   if (draft.expires !== "" && !(Date.parse(draft.expires) > now.getTime()))
     errors.expires = "Enter a future date and time.";
-  if (splitIps(draft.ips).some((ip) => !/^[\da-f.:]+(?:\/\d{1,3})?$/i.test(ip))) {
+  for (const field of ["block", "only"] as const) {
+    const invalid = splitList(draft[field]).find(
+      (domain) => !/^[^\s/:*@]+\.(?!\d+\.?$)[^\s/:*@.]{2,}\.?$/u.test(domain),
+    );
+    if (invalid !== undefined)
+      errors[field] = `Enter domains such as example.com, one per line. ${invalid} is not one.`;
+  }
+  if (splitList(draft.ips).some((ip) => !/^[\da-f.:]+(?:\/\d{1,3})?$/i.test(ip))) {
     errors.ips = "Enter IP addresses or ranges such as 203.0.113.7 or 2001:db8::/32, one per line.";
   }
   for (const field of ["perSecond", "inFlight"] as const) {
@@ -95,7 +113,8 @@ export function toNewKey(draft: KeyDraft): Record<string, unknown> {
 
 /** Body of PATCH /keys/{id}, with all editable fields. */
 export function toChanges(draft: KeyDraft): Record<string, unknown> {
-  const ips = splitIps(draft.ips);
+  const ips = splitList(draft.ips);
+  const [block, only] = [splitList(draft.block), splitList(draft.only)];
   const limits = {
     total: parseAmount(draft.budget.total) ?? null,
     day: parseAmount(draft.budget.day) ?? null,
@@ -111,6 +130,10 @@ export function toChanges(draft: KeyDraft): Record<string, unknown> {
       budget: hasBudget ? limits : null,
       end_user_limit: endUserAmount === undefined ? null : { amount: endUserAmount, period: draft.endUserLimit.period },
       budgets: draft.budgets,
+      sources:
+        block.length + only.length === 0
+          ? null
+          : { ...(block.length > 0 && { block }), ...(only.length > 0 && { only }) },
       searches_per_second: Number(draft.perSecond || maxRate),
       searches_in_flight: Number(draft.inFlight || maxRate),
     }),
@@ -126,8 +149,8 @@ function isAmount(text: string): boolean {
   return text === "" || parseAmount(text) !== undefined;
 }
 
-function splitIps(text: string): string[] {
-  return text.split(/[\s,]+/).filter((ip) => ip !== "");
+function splitList(text: string): string[] {
+  return text.split(/[\s,]+/).filter((entry) => entry !== "");
 }
 
 function toLocalField(date: Date): string {

@@ -20,6 +20,7 @@ import { useWallet } from "../../layout/use-wallet.ts";
 import { describeBudget } from "./budget.ts";
 import type { KeyDraft, KeyErrors } from "./key-draft.ts";
 import classes from "./keys.module.css";
+import { SourceFields } from "./source-fields.tsx";
 
 interface Props {
   draft: KeyDraft;
@@ -145,15 +146,17 @@ function SharedBudgetFields({ draft, onChange }: Props) {
 
 function AdvancedSection(props: Props) {
   const { draft, errors } = props;
-  const advanced = [draft.endUserLimit.amount, draft.expires, draft.ips, draft.perSecond, draft.inFlight];
+  const { endUserLimit, expires, ips, block, only, perSecond, inFlight } = draft;
+  const advanced = [endUserLimit.amount, expires, ips, block, only, perSecond, inFlight];
   const hasAdvanced = advanced.some((text) => text !== "");
   const [isOpen, setIsOpen] = useState(hasAdvanced);
   const isShown =
-    isOpen || ["endUserLimit", "expires", "ips", "perSecond", "inFlight"].some((field) => field in errors);
+    isOpen ||
+    ["endUserLimit", "expires", "ips", "block", "only", "perSecond", "inFlight"].some((field) => field in errors);
   return (
     <div>
       <UnstyledButton fz="sm" c="var(--pb-accent)" aria-expanded={isShown} onClick={() => setIsOpen(!isOpen)}>
-        {isShown ? "Hide advanced options" : "Advanced: end users, expiry, IP addresses, rate limits"}
+        {isShown ? "Hide advanced options" : "Advanced: end users, expiry, IP addresses, domains, rate limits"}
       </UnstyledButton>
       <Collapse expanded={isShown}>
         <AdvancedFields {...props} />
@@ -185,6 +188,7 @@ function AdvancedFields({ draft, errors, isNew, onChange }: Props) {
         error={errors.ips}
         onChange={(event) => onChange({ ...draft, ips: event.currentTarget.value })}
       />
+      {draft.mode !== "mgmt" && <SourceFields draft={draft} errors={errors} onChange={onChange} />}
       {draft.mode !== "mgmt" && <LimitFields draft={draft} errors={errors} onChange={onChange} isNew={isNew} />}
     </Stack>
   );
