@@ -2,7 +2,7 @@
 -- the credit side:
 --
 --   wallet    -> cash         payout       a balance is paid out to the customer
---   bad_debt  -> receivable   write_off    what a wallet owes is not collected
+--   bad_debt  -> receivable   write_off    the debt of a wallet is not collected
 --   fees      -> cash         fee          the processor's fee of a payment
 --   wallet    -> breakage     breakage     a balance is forfeited
 --   wallet    -> other_cells  transfer_out a balance is transferred to another cell: see cell-transfers.sql
@@ -13,8 +13,8 @@
 --
 -- pb.adjustments is the gate. Its row is inserted or changed in the transaction that moves the money.
 
--- Moves the money of a requested adjustment. The caller has locked the wallet. Raises PB010 if that is not possible; the
--- message is the outcome.
+-- Moves the money of a requested adjustment. The caller has locked the wallet. If that is not possible, raises PB010 with the
+-- outcome as its message.
 create or replace function pb.book_adjustment(p_adjustment uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -102,7 +102,7 @@ begin atomic
   select case p_kind when 'payment' then p_reference else 'manual:' || p_reference end;
 end;
 
--- Why an adjustment cannot be booked, or NULL. The caller has locked the wallet.
+-- Returns the reason an adjustment cannot be booked, or NULL. The caller has locked the wallet.
 create or replace function pb.adjustment_fault(p_kind text, p_reference text, p_wallet uuid, p_amount bigint) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -122,8 +122,8 @@ begin
 end
 $$;
 
--- Requests an adjustment, and books it unless a second operator must approve it. The reference of a correction is the
--- corrected transfer and that of a fee is the payment; they determine the wallet, and a transfer also the amount.
+-- Requests an adjustment, and books it unless a second operator must approve it. The reference of a correction is the corrected
+-- transfer, which determines the wallet and the amount. The reference of a fee is the payment, which determines the wallet.
 create or replace function pb.operator_adjust(
   p_operator text, p_reason text, p_kind text, p_reference text, p_wallet uuid default null, p_amount bigint default null
 ) returns table (outcome text, adjustment_id uuid, wallet_id uuid, amount_micros bigint)
@@ -133,7 +133,7 @@ declare
   known pb.adjustments;
   fault text;
 begin
-  -- Serializes adjustments, so that two at the same time cannot both be within the limit.
+  -- Serializes adjustments, so that two concurrent ones cannot both be within the limit.
   perform from pb.approval_limit for update;
   wallet_id := p_wallet;
   amount_micros := p_amount;
@@ -205,8 +205,8 @@ begin
 end
 $$;
 
--- Why a transfer cannot be corrected, or NULL. A payment that the processor has reported is refunded there, and the report of
--- the refund takes the money back; a correction in addition would take it twice. pb.reverse_payment has the opposite order.
+-- Returns the reason a transfer cannot be corrected, or NULL. A payment that the processor has reported is refunded there, and the
+-- report of the refund takes the money back. A correction would take it twice. pb.reverse_payment handles the opposite order.
 create or replace function pb.correction_fault(p_transfer uuid) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare

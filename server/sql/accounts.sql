@@ -1,7 +1,7 @@
 -- Accounts, members, invitations and trial credits. The admin command calls these functions as the owner; the console
 -- calls them through pb.sessions (console.sql).
 
--- An account keeps at least one owner. Checked at commit, so that two people can swap roles in one transaction.
+-- Ensures that an account keeps at least one owner. The check runs at commit, so that two people can swap roles in one transaction.
 -- SECURITY DEFINER, because a deferred trigger runs as the committing role, which may not read accounts.
 create or replace function pb.require_owner() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -93,8 +93,7 @@ end
 $$;
 
 -- Makes the invited address a member, once. An existing member keeps their role. Returns no row if the token is
--- unknown, used or expired. The account is locked first, in the same order as everywhere else: deleting an account
--- deletes its invitations.
+-- unknown, used or expired. The account is locked first, as in pb.delete_account, which deletes invitations.
 create or replace function pb.accept_invitation(p_token bytea, p_name text)
 returns table (account_id uuid, person_id uuid, role pb.member_role)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -139,8 +138,8 @@ begin
 end
 $$;
 
--- Deletes an account without a balance: revokes its keys, suspends its wallets, and removes personal data and what depends on the
--- data keys of its wallets. Ledger rows stay. One statement, so that no lock waits for a client.
+-- Deletes an account without a balance. Revokes its keys, suspends its wallets, and removes personal data and all values that depend
+-- on the data keys of its wallets. Ledger rows stay. One statement, so that no lock waits for a client.
 create or replace function pb.delete_account(p_account uuid)
 returns table (outcome text, balance_micros bigint)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -183,10 +182,10 @@ begin
     revoked_at = coalesce(k.revoked_at, clock_timestamp()),
     revoked_reason = case when k.revoked_at is null then 'account_deleted' else k.revoked_reason end
   where k.wallet_id = any (own_wallets);
-  -- Events contain key names; the URLs lead to receipts with a person's name.
+  -- Events contain key names, and the URLs lead to receipts with a person's name.
   delete from pb.events e where e.wallet_id = any (own_wallets);
   update pb.top_ups t set checkout_url = null, receipt_url = null where t.wallet_id = any (own_wallets);
-  -- Not before a payment that was booked earlier.
+  -- pb.entry_time() is not before the time of any payment that is already booked.
   update pb.accounts a set deleted_at = pb.entry_time(), name = '' where a.id = p_account;
   update pb.changes c set before = null, after = null, salt = null where c.account_id = p_account and c.salt is not null;
   delete from pb.invitations i where i.account_id = p_account;

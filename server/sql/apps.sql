@@ -181,8 +181,8 @@ begin
 end
 $$;
 
--- Lets apps of the signed-in person connect and spend from this wallet, or stops new ones if day_micros is NULL. The apps share the
--- daily budget, also those that are connected already.
+-- Lets apps of the signed-in person connect and spend from this wallet, or stops new ones if day_micros is NULL. All apps, including
+-- those already connected, share the daily budget.
 create or replace function pb.set_app_wallet(p_session bytea, p_wallet uuid, day_micros bigint) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

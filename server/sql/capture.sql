@@ -119,7 +119,7 @@ begin
     from captured p
     cross join lateral (
       select f.ctid as place, i.item
-      -- An id nearly always appears once; searching for the pair every time would be quadratic.
+      -- An id nearly always appears once, and searching for the pair every time would be quadratic.
       from (select case
         when wallet_ids[array_position(search_ids, p.id)] = p.wallet_id then array_position(search_ids, p.id)
         else (

@@ -1,8 +1,8 @@
 -- The cell of this database, and the labels of accounts. The label is part of every key of the account, so that a proxy in
 -- front of several cells can route a request without knowing the account. It never changes.
 
--- The label of the wallet's account; NULL if the database belongs to no named cell. Assigned with the first key that is
--- created after the cell was named.
+-- Returns the label of the wallet's account, or NULL if the database belongs to no named cell. The label is assigned with the first
+-- key that is created after the cell was named.
 create or replace function pb.label_account(p_wallet uuid) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

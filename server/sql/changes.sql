@@ -29,7 +29,7 @@ begin atomic
   select regexp_replace(p_values::text, '(pb_(live|test|mgmt)_|whsec_)[\w+/]{16,}', '\1...', 'g')::jsonb;
 end;
 
--- The members of p_values that p_others does not have with the same value. NULL if there are none.
+-- Returns the members of p_values that are missing or different in p_others, or NULL.
 create or replace function pb.differing(p_values jsonb, p_others jsonb) returns jsonb
 language sql immutable set search_path = pg_catalog, pg_temp
 begin atomic
@@ -73,8 +73,8 @@ begin
 end
 $$;
 
--- p_actor is a key of the wallet or a session. A session can end between its authentication and the change; the
--- change then fails with PB020.
+-- p_actor is a key of the wallet or a session. If a session ends between its authentication and the change, the change fails with
+-- PB020.
 create or replace function pb.record_own_change(
   p_actor uuid, p_act text, p_subject text, p_before jsonb default null, p_after jsonb default null
 ) returns void

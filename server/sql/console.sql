@@ -24,9 +24,9 @@ begin
 end
 $$;
 
--- Creates a token and queues its e-mail. The work is the same for known and unknown addresses; the worker checks. While the
--- limit of the mailbox is exceeded, only people get e-mail: they cannot be locked out by requests for other addresses of
--- their mailbox. The token of any other address has already expired, and the worker drops its e-mail.
+-- Creates a token and queues its e-mail. Known and unknown addresses take the same path, and the worker checks the address. While
+-- the limit of the mailbox is exceeded, only people get e-mail, so requests for other addresses of their mailbox cannot lock them
+-- out. The token of any other address has already expired, and the worker drops its e-mail.
 create or replace function pb.request_sign_in(
   p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea,
   is_mailbox_full boolean default false
@@ -142,8 +142,7 @@ begin
 end
 $$;
 
--- Accepts an invitation by its id. The id is not secret and proves nothing: the person must already be signed in with the
--- invited address.
+-- Accepts an invitation by its id. The id is not secret, so the person must already be signed in with the invited address.
 create or replace function pb.accept_own_invitation(p_session bytea, p_invitation uuid, p_name text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -268,8 +267,8 @@ begin
 end
 $$;
 
--- Why this session may not change the team, the account whose team it is, and the person. The account, the session and the
--- membership stay locked until the caller commits.
+-- Returns the reason this session may not change the team, if any, the account of the team, and the person. The account, the session
+-- and the membership stay locked until the caller commits.
 create or replace function pb.check_team_change(
   p_session bytea, p_wallet uuid, needs_fresh boolean, out refusal text, out team_account uuid, out actor_person uuid
 )
@@ -332,7 +331,7 @@ begin
 end
 $$;
 
--- Without p_email_id no e-mail is queued: the owner passes on a link with the invitation's id.
+-- Without p_email_id, no e-mail is queued, and the owner passes on a link with the invitation's id.
 create or replace function pb.invite_to_team(
   p_session bytea, p_wallet uuid, p_email text, p_role pb.member_role, p_token bytea, p_email_id uuid,
   p_sealed bytea

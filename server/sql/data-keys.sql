@@ -2,7 +2,7 @@
 -- PENNYBLACK_SECRET. A rotation encrypts the keys again and does not change the values derived from them. A server never replaces
 -- a key that it cannot open. docs/decisions/0030-data-keys.md gives the reasons.
 
--- The wallet's encrypted data key. If it has none, p_new becomes its key; NULL creates none. Also returns NULL if the account was
+-- Returns the wallet's encrypted data key. If it has none, p_new becomes its key, unless it is NULL. Returns NULL if the account was
 -- deleted. Servers cache the data key with the wallet's API keys, which therefore count as changed.
 create or replace function pb.own_data_key(p_new bytea) returns bytea
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -1,6 +1,6 @@
 -- E-mails for the worker. As with webhooks, a claim is a lease: an e-mail that is not marked as sent becomes due again.
 
--- Claims alert e-mails. Each attempt is due later than the one before; after six attempts the e-mail is dropped.
+-- Claims alert e-mails. The delay grows with each attempt. After six attempts the e-mail is dropped.
 create or replace function pb.claim_alert_emails(max_emails integer)
 returns table (id uuid, wallet_id uuid, type text, data jsonb, event_at timestamptz, attempt smallint)
 language sql volatile security definer set search_path = pg_catalog, pg_temp

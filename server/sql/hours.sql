@@ -8,10 +8,10 @@
 --        -> closed      They have ended, including those whose commit hung, and the watermarks of the sweeper and of usage
 --                       have passed the hour. Its rows are final.
 --
--- Each step is a separate transaction. An entry with a time in a closed hour that appears later is not included;
+-- Each step is a separate transaction. An entry that appears later with a time in a closed hour is not included, and
 -- reconciliation reports it.
 
--- The time of a new ledger entry other than a capture. Call it after locking the wallet: the lock assigns the
+-- Returns the time of a new ledger entry other than a capture. Call it after locking the wallet, because the lock assigns the
 -- transaction id on which closing_xid relies.
 create or replace function pb.entry_time() returns timestamptz
 language sql volatile set search_path = pg_catalog, pg_temp
@@ -98,8 +98,8 @@ begin
 end
 $$;
 
--- Starts with the sums of the days that are already archived, 25 hours before the first entry that is not: an id can be a
--- day off the time of its entry. The lock keeps pb.close_day from moving that boundary.
+-- Starts with the sums of the archived days, 25 hours before the first entry that is not archived, because an id can be a day off the
+-- time of its entry. The lock keeps pb.close_day from moving that boundary.
 create or replace function pb.begin_hours(p_due timestamptz) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -126,7 +126,7 @@ begin
 end
 $$;
 
--- What the next hour waits for: 'transactions', 'sweep' or 'usage'. NULL if it can be closed.
+-- Returns the condition that delays closing the next hour: 'transactions', 'sweep' or 'usage'. NULL if it can be closed.
 create or replace function pb.hour_waits_for() returns text
 language sql stable set search_path = pg_catalog, pg_temp
 begin atomic
@@ -139,7 +139,7 @@ begin atomic
 end;
 
 -- Closes the next hours that have no rows, and returns the first hour that is not closed. If the next row is months away,
--- the hours up to a day before it are closed in one step; others are checked one by one, at most 100 per call.
+-- the hours up to a day before it are closed in one step. Others are checked one by one, at most 100 per call.
 create or replace function pb.close_empty_hours(p_hour timestamptz, p_closing timestamptz) returns timestamptz
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare

@@ -19,8 +19,8 @@ begin
 end
 $$;
 
--- A claim whose search has not finished after 15 s belongs to a server that crashed or is paused: the upstream phase
--- ends after 10 s. A retry expires that hold in its own transaction, so only one of the two can be charged. Only an
+-- A claim whose search has not finished after 15 s belongs to a server that crashed or is paused, because the upstream phase ends
+-- after 10 s. A retry expires that hold in its own transaction, so only one of the two can be charged. Only an
 -- item that passes the checks of key, account and id may take over a claim, and a hold that is sent again must not
 -- expire itself.
 create or replace function pb.take_over_claims(
@@ -35,7 +35,7 @@ declare
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
 begin
-  -- OFFSET 0 forces an index look-up per item; a plain join may scan all claims of a wallet.
+  -- OFFSET 0 forces an index look-up per item, while a plain join may scan all claims of a wallet.
   select array_agg(b.item) into takers
   from unnest(wallet_ids, idempotency_hmacs, fingerprints) with ordinality
     as b (wallet_id, idempotency_hmac, fingerprint, item)

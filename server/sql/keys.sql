@@ -38,7 +38,7 @@ begin atomic
   select k.id from pb.keys k where k.changed_at > clock_timestamp() - interval '15 seconds';
 end;
 
--- Records that keys were used. Skips rows that are locked; they are recorded the next time.
+-- Records that keys were used. Skips locked rows, which are recorded the next time.
 create or replace function pb.record_key_uses(key_ids uuid[]) returns void
 language sql security definer set search_path = pg_catalog, pg_temp
 begin atomic
@@ -63,7 +63,7 @@ begin
 end
 $$;
 
--- Why this actor (a key or a session) may not manage the keys of the transaction's wallet, or NULL if it may. The
+-- Returns the reason this actor (a key or a session) may not manage the keys of the transaction's wallet, or NULL. The
 -- caller has locked the wallet. The session and the membership stay locked until the caller commits, so that a person
 -- who signs out or is removed creates no key afterwards. A session or membership that is being deleted counts as
 -- deleted (SKIP LOCKED), because nothing may wait here for any lock but the wallet's.
@@ -243,7 +243,7 @@ begin
     return 'not_found';
   elsif k.revoked_at is not null then
     return 'key_not_active';
-  -- A rotated key must end as promised, because it may have leaked.
+  -- A rotated key must expire at the end of its grace period, because it may have leaked.
   elsif p_changes ? 'expires_at' and exists (select from pb.keys n where n.rotated_from = p_key) then
     return 'key_not_active';
   elsif k.mode = 'mgmt' and (
@@ -307,7 +307,7 @@ begin
     return 'key_not_active';
   elsif not pb.can_grant_scopes(p_actor, k.scopes) then
     return 'insufficient_scope';
-  -- The actor would get the secret of a key that works where or when it does not.
+  -- Otherwise the actor would get a key that works from networks or at times that its own does not.
   elsif pb.find_wider_field(p_actor, k.mode, array['allowed_ips', 'expires_at'], k.allowed_ips, k.expires_at)
     is not null
   then

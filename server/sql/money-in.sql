@@ -2,8 +2,8 @@
 -- at most once. The gate tables pb.payments and pb.refunds ensure that, in the transaction that moves the money.
 
 -- Credits payments, which first pay what the wallet owes. 'repeated': already credited, nothing moves. 'conflicting': the
--- same payment id with another wallet or amount, which an operator must look at. The wallet of a deleted account is unknown:
--- it has no owner to spend the money. The returned balance is the one before the settlement.
+-- same payment id with another wallet or amount, which an operator must look at. The wallet of a deleted account is unknown,
+-- because it has no owner to spend the money. The returned balance is the one before the settlement.
 create or replace function pb.top_up(
   payment_ids text[], wallet_ids uuid[], amounts_micros bigint[], transfer_ids uuid[], kind pb.transfer_kind
 )
@@ -67,8 +67,8 @@ begin
 end
 $$;
 
--- Refunds the price of captured searches, which first pays what the wallet owes. Budgets are not restored: they limit
--- what was requested. The returned balance is the one before the settlement.
+-- Refunds the price of captured searches, which first pays the wallet's debt. Budgets are not restored, because they limit searches
+-- made. The returned balance is the one before the settlement.
 create or replace function pb.refund(search_ids uuid[], wallet_ids uuid[], transfer_ids uuid[], reasons text[])
 returns table (item integer, outcome text, balance_micros bigint)
 language plpgsql security definer
@@ -128,8 +128,8 @@ begin
 end
 $$;
 
--- Uses the wallets' available money to pay what they owe, with one transfer per wallet. The caller has locked the wallets
--- and calls it whenever money has become available, so that no wallet owes and can spend.
+-- Uses the wallets' available money to pay their debts, with one transfer per wallet. The caller has locked the wallets and calls
+-- this whenever money has become available, so that no wallet can spend while it owes.
 create or replace function pb.settle_debts(wallet_ids uuid[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

@@ -10,7 +10,7 @@ end
 $$;
 
 -- Deletes an account, see pb.delete_account. Only the owner calls it, for the admin command. A balance that may be forfeited is
--- booked as breakage first; if a second operator must approve that, nothing is deleted yet.
+-- booked as breakage first. If a second operator must approve that, nothing is deleted yet.
 create or replace function pb.operator_delete_account(
   p_operator text, p_reason text, p_account uuid, may_forfeit boolean
 ) returns table (outcome text, balance_micros bigint, adjustment_id uuid)
@@ -62,8 +62,8 @@ begin
 end
 $$;
 
--- Records that an operator views the data of a wallet: once an hour, because open pages reload their data. Returns false if the
--- wallet does not exist.
+-- Records that an operator views the data of a wallet, at most once an hour, because open pages reload their data. Returns false if
+-- the wallet does not exist.
 create or replace function pb.operator_view(p_operator text, p_reason text, p_wallet uuid) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,5 +1,5 @@
--- Top-ups through a payment processor. The processor reports payments out of order, late and more than once; each is
--- credited once. Functions take the wallet from the transaction and trust nothing that contradicts our own top-up row.
+-- Top-ups through a payment processor. The processor reports payments out of order, late and more than once, and each is credited
+-- once. Functions take the wallet from the transaction and reject reports that contradict the row of the top-up.
 
 -- Opens a notice for an operator, unless the same one is open.
 create or replace function pb.open_payment_notice(p_reason text, p_subject text, p_wallet uuid, p_amount bigint)
@@ -21,7 +21,7 @@ begin atomic
   on conflict (event_id) do nothing;
 end;
 
--- Whether an operator has corrected the credit of this payment: the money was taken back, and a refund or dispute takes
+-- Returns whether an operator has corrected the credit of this payment. The money was then taken back, and a refund or dispute takes
 -- nothing.
 create or replace function pb.is_corrected(p_payment text) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
@@ -77,9 +77,8 @@ begin
 end
 $$;
 
--- Credits the payment of a top-up once. The gate, the top-up's status and the event are one transaction. A wrong amount
--- or wallet is a mistake or a forgery, and a payment of a deleted account must be refunded: nothing moves, and a notice is
--- opened.
+-- Credits the payment of a top-up once. The gate, the top-up's status and the event are one transaction. If the amount or the wallet
+-- is wrong (a mistake or a forgery) or the account is deleted (the payment must be refunded), nothing moves and a notice is opened.
 create or replace function pb.book_payment(
   p_event text, p_type text, p_top_up uuid, p_payment text, p_amount bigint, p_receipt text
 ) returns text
@@ -199,7 +198,7 @@ begin
 end
 $$;
 
--- Postpones the next automatic top-up by 1, 6 and 24 hours; after the fourth decline it is off until it is set again.
+-- Postpones the next automatic top-up by 1, 6 and 24 hours. After the fourth decline it is off until the owner sets it again.
 create or replace function pb.record_decline(p_wallet uuid) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -305,8 +304,8 @@ begin
 end
 $$;
 
--- The saved card is no longer used: a later automatic top-up needs a new one. A charge in progress is not repeated; if
--- it succeeded, the processor reports it and the payment is booked.
+-- Stops using the saved card, so a later automatic top-up needs a new one. A charge in progress is not repeated. If it succeeded, the
+-- processor reports it and the payment is booked.
 create or replace function pb.delete_auto_top_up(p_actor uuid) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -1,6 +1,6 @@
--- Row-level security. A tenant reads only the rows of the wallet named for its transaction; an operator, the payment
--- tasks and the worker read the rows of all wallets. The sub-select is evaluated once per statement, while the bare function
--- would be called for every row.
+-- Row-level security. A tenant reads only the rows of the wallet named for its transaction. An operator, the payment tasks and the
+-- worker read the rows of all wallets. The sub-select is evaluated once per statement, while the bare function would be called for
+-- every row.
 --
 -- Each block (separated by blank lines) is applied only when its text changes, because replacing a policy locks its
 -- table.
@@ -59,7 +59,7 @@ create policy own_customer on pb.payment_customers for select to pennyblack_tena
 create policy own_auto_top_up on pb.auto_top_ups for select to pennyblack_tenant
   using (wallet_id = (select pb.own_wallet()));
 
--- Operators see the reason and which of them acted; owners do not. roles.sql grants the columns.
+-- Operators see the reason and the operator of a change, and owners do not. roles.sql grants the columns.
 create policy own_changes on pb.changes for select to pennyblack_tenant
   using (
     visibility = 'owner'

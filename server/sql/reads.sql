@@ -1,6 +1,6 @@
 -- Reads of a wallet's searches, newest first.
 
--- The first day that has a partition: older searches are archived.
+-- Returns the first day that has a partition. Older searches are archived.
 create or replace function pb.searches_listed_since() returns timestamptz
 language sql stable set search_path = pg_catalog, pg_temp
 begin atomic
@@ -17,8 +17,8 @@ begin atomic
 end;
 
 -- The newest searches of the wallet with ids in [since, before): live searches that ended unpaid, or test searches.
--- Behind row-level security the planner cannot estimate how rare these are and would scan all searches by primary key;
--- with the other scan types disabled only the index of these rows is left.
+-- Behind row-level security, the planner cannot estimate how rare these are and would scan all searches by primary key. With the
+-- other scan types disabled, only the index of these rows is left.
 create or replace function pb.own_search_ids(p_mode pb.key_mode, before uuid, since uuid, max_rows bigint)
 returns setof uuid
 language plpgsql stable

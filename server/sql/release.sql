@@ -4,10 +4,10 @@
 -- were counted in. A window that has been replaced has another id and does not change. A test search returns play money to its
 -- windows.
 -- It also deletes the idempotency claim, so that a retry can run. Every search that ends here gets an outcome, which the
--- index searches_unpaid needs. The caller has locked the wallets; a search of another wallet is skipped. Returns the number
--- of searches that ended.
+-- index searches_unpaid needs. The caller has locked the wallets. A search of another wallet is skipped. Returns the number of
+-- searches that ended.
 --
--- Rows are found by "= any (array)" or by look-ups with OFFSET 0: see pb.read_hold_facts.
+-- Rows are found by "= any (array)" or by look-ups with OFFSET 0, as explained at pb.read_hold_facts.
 create or replace function pb.settle_unpaid(
   search_ids uuid[], wallet_ids uuid[], last_state pb.search_state, now_at timestamptz,
   held_until timestamptz default 'infinity'
@@ -84,7 +84,7 @@ begin
     perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
   end if;
   now_at := clock_timestamp();
-  -- Only for pending searches: the outcome of a search that has ended is final.
+  -- Only for pending searches, because the outcome of a search that has ended is final.
   if outcomes is not null then
     update pb.searches s
     set outcome = outcomes[array_position(search_ids, s.id)],

@@ -1,6 +1,6 @@
--- Retention removes old days from the database while the books stay provable. Closing a day saves its totals per wallet and
--- window in the transaction that moves the boundary; from then on its rows no longer count, whether or not they still
--- exist, so dropping a partition needs no lock that a search would wait for.
+-- Retention removes old days from the database while the books stay provable. Closing a day saves its totals per wallet and window
+-- in the transaction that moves the boundary. From then on its rows no longer count, whether or not they still exist, so dropping a
+-- partition needs no lock that a search would wait for.
 
 -- The first id that is not archived.
 create or replace function pb.retained_since() returns uuid stable language sql set search_path = pg_catalog, pg_temp

@@ -1,6 +1,6 @@
 -- The processor can take a payment back, by a refund or a dispute, after the owner has spent it. A balance is never
 -- negative, so only the available money is taken. The wallet owes the rest, which the next available money pays. A dispute
--- suspends the wallet; when it is won, the money comes back and the suspension is lifted.
+-- suspends the wallet. When it is won, the money comes back and the suspension is lifted.
 --
 --   wallet     -> cash         reversal        the available part
 --   receivable -> cash         receivable      the rest, which the wallet owes
@@ -32,8 +32,8 @@ begin
 end
 $$;
 
--- Takes a payment back: the available part from the wallet, which owes the rest. Takes nothing if an operator has corrected
--- the payment; a dispute suspends the wallet in any case.
+-- Takes the available part of a payment back from the wallet, which owes the rest. Takes nothing if an operator has corrected the
+-- payment. A dispute suspends the wallet in any case.
 create or replace function pb.debit_reversal(p_reversal text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -89,8 +89,8 @@ begin
 end
 $$;
 
--- The processor returned the money: credits what the reversal took to the wallet, which first pays what it owes. The rest pays
--- debt that was written off, which is owed again for that, before the customer gets it.
+-- Handles money that the processor returned. Credits the amount of the reversal to the wallet, which first pays its debt. The rest
+-- pays debt that was written off, which is booked as owed again for that, before the customer gets it.
 create or replace function pb.credit_reinstatement(p_reversal text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -114,7 +114,7 @@ begin
     insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
     values (recovered_id, rev.wallet_id, 'recovery', 'receivable', 'bad_debt', recovered, pb.entry_time());
   end if;
-  -- Lifts the suspension if a dispute caused it and none is left; never an operator's suspension.
+  -- Lifts a suspension that a dispute caused if no other dispute is left, but never an operator's suspension.
   update pb.wallets w
   set credited_micros = w.credited_micros + amount,
       owed_micros = w.owed_micros + recovered,
@@ -134,7 +134,7 @@ end
 $$;
 
 -- Applies the processor's report of a refund or dispute, in any order of arrival. With paid_top_up, the payment
--- is booked first, in the same transaction: its report may not have arrived yet.
+-- is booked first, in the same transaction, because its report may not have arrived yet.
 create or replace function pb.reverse_payment(
   p_event text, p_type text, p_reversal text, p_kind text, p_payment text, p_amount bigint, p_state text,
   paid_top_up uuid default null, paid_micros bigint default null, paid_receipt text default null

@@ -9,7 +9,7 @@
 --   pennyblack_worker     background jobs: reads the ledger, changes rows through functions
 --
 -- An error in the server's SQL can therefore neither move money outside the functions nor show one tenant another's
--- rows. The ledger role has no row-level security: a batch contains many wallets, and a setting names one.
+-- rows. The ledger role has no row-level security, because a batch contains many wallets and the setting names only one.
 --
 -- `npm run admin -- database setup` creates the roles, because they belong to the whole cluster.
 
@@ -169,7 +169,7 @@ grant select (month, closed_at, trial_balance) on pb.closed_months to pennyblack
 grant select (
   id, number, at, actor, operator, actor_id, act, subject, account_id, wallet_id, reason, outcome, before, after, visibility
 ) on pb.changes to pennyblack_operator;
--- Not the keys.
+-- The ids of the secrets only, not the encrypted keys.
 grant select (secret_id) on pb.data_keys to pennyblack_operator;
 grant select (process_id, kind, secret_ids, seen_at) on pb.process_reports to pennyblack_operator;
 grant select on
@@ -177,7 +177,7 @@ grant select on
   pb.accounts, pb.people, pb.members, pb.cell, pb.cell_transfers
   to pennyblack_operator;
 
--- What reconciliation compares, and where to send alerts. No digest of a key, secret or session.
+-- The columns that reconciliation compares, and the addresses for alerts. No digest of a key, secret or session.
 grant select on
   pb.wallets, pb.transfers, pb.searches, pb.budgets, pb.budget_windows, pb.payments, pb.refunds,
   pb.reversals, pb.openings, pb.window_openings, pb.retention, pb.usage_hours, pb.usage_days,

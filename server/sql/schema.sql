@@ -771,7 +771,7 @@ begin
     from captured p
     cross join lateral (
       select f.ctid as place, i.item
-      -- An id nearly always appears once; searching for the pair every time would be quadratic.
+      -- An id nearly always appears once, and searching for the pair every time would be quadratic.
       from (select case
         when wallet_ids[array_position(search_ids, p.id)] = p.wallet_id then array_position(search_ids, p.id)
         else (
@@ -908,7 +908,7 @@ begin
     return 'not_found';
   elsif k.revoked_at is not null then
     return 'key_not_active';
-  -- A rotated key must end as promised, because it may have leaked.
+  -- A rotated key must expire at the end of its grace period, because it may have leaked.
   elsif p_changes ? 'expires_at' and exists (select from pb.keys n where n.rotated_from = p_key) then
     return 'key_not_active';
   elsif k.mode = 'mgmt' and (
@@ -1110,7 +1110,7 @@ CREATE FUNCTION pb.claim_deliveries(max_deliveries integer, max_per_endpoint int
 declare
   now_at timestamptz;
 begin
-  -- One worker at a time: two could each claim max_per_endpoint.
+  -- One worker at a time, because two could each claim max_per_endpoint.
   perform pg_advisory_xact_lock(hashtext('pb.claim_deliveries'));
   now_at := clock_timestamp();
   return query
@@ -1776,7 +1776,7 @@ begin
     insert into pb.transfers (id, wallet_id, kind, from_account, to_account, amount_micros, created_at)
     values (recovered_id, rev.wallet_id, 'recovery', 'receivable', 'bad_debt', recovered, pb.entry_time());
   end if;
-  -- Lifts the suspension if a dispute caused it and none is left; never an operator's suspension.
+  -- Lifts a suspension that a dispute caused if no other dispute is left, but never an operator's suspension.
   update pb.wallets w
   set credited_micros = w.credited_micros + amount,
       owed_micros = w.owed_micros + recovered,
@@ -1939,10 +1939,10 @@ begin
     revoked_at = coalesce(k.revoked_at, clock_timestamp()),
     revoked_reason = case when k.revoked_at is null then 'account_deleted' else k.revoked_reason end
   where k.wallet_id = any (own_wallets);
-  -- Events contain key names; the URLs lead to receipts with a person's name.
+  -- Events contain key names, and the URLs lead to receipts with a person's name.
   delete from pb.events e where e.wallet_id = any (own_wallets);
   update pb.top_ups t set checkout_url = null, receipt_url = null where t.wallet_id = any (own_wallets);
-  -- Not before a payment that was booked earlier.
+  -- pb.entry_time() is not before the time of any payment that is already booked.
   update pb.accounts a set deleted_at = pb.entry_time(), name = '' where a.id = p_account;
   update pb.changes c set before = null, after = null, salt = null where c.account_id = p_account and c.salt is not null;
   delete from pb.invitations i where i.account_id = p_account;
@@ -3771,7 +3771,7 @@ declare
   known pb.adjustments;
   fault text;
 begin
-  -- Serializes adjustments, so that two at the same time cannot both be within the limit.
+  -- Serializes adjustments, so that two concurrent ones cannot both be within the limit.
   perform from pb.approval_limit for update;
   wallet_id := p_wallet;
   amount_micros := p_amount;
@@ -5140,7 +5140,7 @@ begin
     perform from pb.wallets w where w.id = any (wallet_ids) order by w.id for no key update;
   end if;
   now_at := clock_timestamp();
-  -- Only for pending searches: the outcome of a search that has ended is final.
+  -- Only for pending searches, because the outcome of a search that has ended is final.
   if outcomes is not null then
     update pb.searches s
     set outcome = outcomes[array_position(search_ids, s.id)],
@@ -5259,7 +5259,7 @@ CREATE FUNCTION pb.report_worker(p_process uuid, p_secrets text[], p_tasks text[
     AS $$
 begin
   perform pb.report_process(p_process, 'worker', p_secrets, p_stopped);
-  -- In one order, because workers report at the same time.
+  -- In a fixed order, because several workers report at the same time.
   insert into pb.worker_tasks as t (task, max_age_s, succeeded_at, reported_at)
   select n.task, n.max_age_s, clock_timestamp(), clock_timestamp()
   from unnest(p_tasks, p_max_ages) n (task, max_age_s) order by n.task
@@ -5562,7 +5562,7 @@ begin
     return 'key_not_active';
   elsif not pb.can_grant_scopes(p_actor, k.scopes) then
     return 'insufficient_scope';
-  -- The actor would get the secret of a key that works where or when it does not.
+  -- Otherwise the actor would get a key that works from networks or at times that its own does not.
   elsif pb.find_wider_field(p_actor, k.mode, array['allowed_ips', 'expires_at'], k.allowed_ips, k.expires_at)
     is not null
   then
@@ -6104,7 +6104,7 @@ declare
   first_id uuid := (select id from unnest(search_ids) id order by id limit 1);
   last_id uuid := (select id from unnest(search_ids) id order by id desc limit 1);
 begin
-  -- OFFSET 0 forces an index look-up per item; a plain join may scan all claims of a wallet.
+  -- OFFSET 0 forces an index look-up per item, while a plain join may scan all claims of a wallet.
   select array_agg(b.item) into takers
   from unnest(wallet_ids, idempotency_hmacs, fingerprints) with ordinality
     as b (wallet_id, idempotency_hmac, fingerprint, item)

@@ -1,7 +1,7 @@
 -- The status page: availability and latency of all wallets together, and incidents.
 
--- Adds up the last days of usage: refusals and corrections are counted up to two days later. Days older than 90 are deleted. One
--- worker at a time.
+-- Adds up the last days of usage, because refusals and corrections are counted up to two days later. Deletes days older than 90. Only
+-- one worker runs this at a time.
 create or replace function pb.count_status() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 declare

@@ -7,8 +7,8 @@
 --
 -- Holds of a wallet that another transaction has locked are skipped, do not count towards max_holds, and keep the
 -- watermark where it is. skipped_ids are these wallets, and skipped_s is how many seconds the oldest of the holds has been
--- overdue. A hot wallet is nearly always locked: with only_wallet, a sweep is restricted to that wallet and waits 200 ms
--- for its lock.
+-- overdue. Because a hot wallet is nearly always locked, a sweep with only_wallet is restricted to that wallet and waits 200 ms for
+-- its lock.
 create or replace function pb.sweep(
   max_holds integer, is_thorough boolean default false, only_wallet uuid default null,
   out ended integer, out micros bigint, out skipped_s double precision, out skipped_ids uuid[]

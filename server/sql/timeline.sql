@@ -50,7 +50,7 @@ end
 $$;
 
 -- The system identifier, the timeline, the timelines on which money was moved, the role, and the number of replicas that are
--- connected. Of a replica, the timeline is the latest that it has seen.
+-- connected. For a replica, the timeline is the latest that it has seen.
 create or replace function pb.read_identity() returns text
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare

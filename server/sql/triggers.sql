@@ -76,8 +76,8 @@ create or replace trigger adjustments_in_open_hour before insert or update of de
 create or replace trigger changes_no_truncate before truncate on pb.changes
   for each statement execute function pb.forbid_change();
 
--- Ledger tables are append-only, even for the owner. Retention drops partitions, which fires no trigger. A row trigger
--- applies to the partitions too; pb.make_partitions creates their TRUNCATE triggers.
+-- Ledger tables are append-only, even for the owner. Retention drops partitions, which fires no trigger. A row trigger applies to the
+-- partitions too, but pb.make_partitions must create their TRUNCATE triggers.
 create or replace trigger transfers_append_only before update or delete on pb.transfers
   for each row execute function pb.forbid_change();
 

@@ -95,8 +95,8 @@ begin
 end
 $$;
 
--- Partitions of searches whose test searches may be deleted: whole days that ended at least p_days ago. An id can be a
--- day off the time of its hold, and the last two days of usage are recounted.
+-- Returns the partitions whose test searches may be deleted, which are whole days that ended at least p_days ago. An id can be a day
+-- off the time of its hold, and the last two days of usage are recounted.
 create or replace function pb.prunable_partitions(p_days integer) returns setof text
 stable language sql security definer set search_path = pg_catalog, pg_temp
 begin atomic
@@ -143,7 +143,7 @@ begin
 end
 $$;
 
--- The comparison with the payment processor has completed for everything before this time, which never moves back.
+-- Records that the comparison with the payment processor is complete for everything before this time, which never moves back.
 create or replace function pb.record_comparison(p_until timestamptz) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp
 begin atomic
@@ -182,15 +182,15 @@ begin
 end
 $$;
 
--- The same for a worker. Also records its tasks with the maximum age of their last success in seconds, and the tasks that have
--- succeeded since its last report.
+-- Records that a worker runs, like pb.report_process, with its tasks, the maximum age of their last success in seconds, and the tasks
+-- that have succeeded since its last report.
 create or replace function pb.report_worker(
   p_process uuid, p_secrets text[], p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform pb.report_process(p_process, 'worker', p_secrets, p_stopped);
-  -- In one order, because workers report at the same time.
+  -- In a fixed order, because several workers report at the same time.
   insert into pb.worker_tasks as t (task, max_age_s, succeeded_at, reported_at)
   select n.task, n.max_age_s, clock_timestamp(), clock_timestamp()
   from unnest(p_tasks, p_max_ages) n (task, max_age_s) order by n.task

@@ -1,8 +1,8 @@
 -- Usage counts. Searches are counted behind the sweeper's watermark, where they no longer change.
 
--- Counts the searches held in a range of time. A hold that is still pending became visible late; the recount adds it.
+-- Counts the searches held in a range of time. A hold that is still pending became visible late, and the recount adds it.
 -- An id is at most a day off the time of its hold, because pb.hold refuses others. The BRIN index on held_at finds the
--- range; a generic plan could not prune partitions.
+-- range, while a generic plan could not prune partitions.
 create or replace function pb.count_searches(since timestamptz, until timestamptz)
 returns table (
   wallet_id uuid, hour timestamptz, key_id uuid, mode pb.key_mode, category text, outcome text,
@@ -282,7 +282,7 @@ begin atomic
   group by u.provider, t.today;
 end;
 
--- Adds counts of refusals and replays. Rows are written in one order, so that two servers do not deadlock.
+-- Adds counts of refusals and replays. Rows are written in a fixed order, so that two servers do not deadlock.
 create or replace function pb.count_unheld(counts jsonb) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -307,8 +307,8 @@ begin
 end
 $$;
 
--- Stores single refusals and replays, and counts them in the same transaction: a list never has more than its count. A batch
--- that is sent twice changes nothing the second time, because the id of a request is unique.
+-- Stores single refusals and replays, and counts them in the same transaction, so that a list never has more rows than its count. A
+-- batch that is sent twice changes nothing the second time, because the id of a request is unique.
 create or replace function pb.write_requests(writer uuid, requests jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set jit = off as $$
 #variable_conflict use_column

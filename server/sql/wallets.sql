@@ -58,7 +58,7 @@ begin
 end
 $$;
 
--- Every suspension has its own timestamp: a dispute that is won lifts only the suspension that it caused.
+-- Every suspension has its own timestamp, so that a won dispute lifts only the suspension that it caused.
 create or replace function pb.suspend_wallet(p_wallet uuid, is_suspended boolean) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,6 +1,6 @@
--- Delivery of events to webhook endpoints. Owners manage endpoints through the first functions, always for the wallet
--- of the transaction; the worker uses the rest. A worker's claim is a lease in the table and expires after a minute,
--- while a job lock of the queue would be held for hours after a worker is killed.
+-- Delivery of events to webhook endpoints. Owners manage endpoints through the first functions, always for the wallet of the
+-- transaction. The worker uses the rest. A worker's claim is a lease in the table and expires after a minute, while a job lock of the
+-- queue would be held for hours after a worker is killed.
 
 -- The settings of an endpoint for the list of changes. The path of its URL can be a secret of the receiver, so there is only the
 -- origin, and a short digest that shows whether the path changed.
@@ -205,8 +205,8 @@ end
 $$;
 
 -- Claims due deliveries. The wallet with the fewest in progress is next, so that one with thousands of waiting deliveries
--- or many slow receivers does not delay the others; within a wallet the endpoints take turns, each oldest first. Ties are
--- random: in order of time, the backlogs of many wallets would come before every new delivery.
+-- or many slow receivers does not delay the others. Within a wallet the endpoints take turns, each oldest first. Ties are random,
+-- because in order of time, the backlogs of many wallets would come before every new delivery.
 create or replace function pb.claim_deliveries(
   max_deliveries integer, max_per_endpoint integer, max_per_wallet integer
 )
@@ -219,7 +219,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   now_at timestamptz;
 begin
-  -- One worker at a time: two could each claim max_per_endpoint.
+  -- One worker at a time, because two could each claim max_per_endpoint.
   perform pg_advisory_xact_lock(hashtext('pb.claim_deliveries'));
   now_at := clock_timestamp();
   return query
@@ -281,8 +281,8 @@ begin atomic
   where d.id = p_id and d.claim = p_claim and d.state = 'pending';
 end;
 
--- Records the result of an attempt; retry_in_ms is NULL after the last one. Returns 'gone' or 'failing' if this
--- disabled the endpoint.
+-- Records the result of an attempt. retry_in_ms is NULL after the last one. Returns 'gone' or 'failing' if this disabled the
+-- endpoint.
 create or replace function pb.finish_delivery(
   p_id uuid, p_claim integer, is_delivered boolean, p_status smallint, p_error text, retry_in_ms bigint
 ) returns text
