@@ -1,7 +1,7 @@
 // Generated from openapi.json by `npm run generate`.
 
 /**
- * Identifies the error. Codes never change; later versions can add codes.
+ * Identifies the error. Codes never change, but later versions can add codes.
  * @enum {string}
  */
 export type ProblemCode = "malformed_json" | "invalid_request" | "query_too_long" | "end_user_required" | "conflicting_credentials" | "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "insufficient_balance" | "balance_reserved" | "insufficient_scope" | "ip_not_allowed" | "account_suspended" | "key_budget_spent" | "run_budget_spent" | "end_user_budget_spent" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "budget_in_use" | "budget_limit_reached" | "key_limit_reached" | "key_not_active" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "concurrency_limited" | "unpaid_calls_limited" | "internal_error" | "upstream_error" | "upstream_invalid_response" | "upstream_unreachable" | "payment_processor_unavailable" | "overloaded" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured" | "upstream_timeout";
@@ -298,7 +298,7 @@ export type SearchResult = {
      * URL of the page, http or https, at most 2,048 characters. Results with a longer URL are dropped.
      */
     url: string;
-    /** Excerpt of the page. Plain text, at most 1,000 characters. Untrusted: it comes from the web. */
+    /** Excerpt of the page. Plain text, at most 1,000 characters. Untrusted text from the web. */
     snippet: string;
     /** Hostname of the URL, without a leading `www.`. */
     source: string;
@@ -551,7 +551,7 @@ export type Key = {
     searches_in_flight: number;
     /** Spending limits in USD. Searches in flight count as spent. Null without a budget. */
     budget: KeyBudget | null;
-    /** The most that each end user can spend with this key. Null without a limit. */
+    /** Maximum amount that each end user can spend with this key. Null without a limit. */
     end_user_limit: KeyEndUserLimit | null;
     /** The shared budgets that searches of this key also spend from, in the order in which they refuse. */
     budgets: BudgetOfKey[];
@@ -570,7 +570,7 @@ export type Key = {
     last_used_at: string | null;
     /** Format: date-time */
     created_at: string;
-    /** Who created, rotated or connected it. Null for the first keys of an account, and in `GET /v1/key`, which works with every key. */
+    /** The person or key that created, rotated or connected the key. Null for the first keys of an account, and in `GET /v1/key`, which works with every key. */
     created_by: KeyCreator | null;
 };
 
@@ -580,7 +580,7 @@ export type EffectiveLimits = {
 };
 
 export type CurrentKey = Key & {
-    /** The lower of the key's own limits and of those that all live or all test keys of the wallet share. Null for a management key, which cannot search. */
+    /** The lower of the key's limits and the limits that the wallet's live or test keys share. Null for a management key, which cannot search. */
     effective_limits: EffectiveLimits | null;
 };
 
@@ -597,7 +597,7 @@ export type KeyBudgetLimits = {
     month?: string | null;
 };
 
-/** The most that each end user can spend with a live or test key per day or month (UTC). Searches must then name an end user in `Search-For`. Null for no limit. */
+/** Maximum amount that each end user can spend with a live or test key per day or month (UTC). Searches must then name an end user in `Search-For`. Null for no limit. */
 export type EndUserLimit = {
     /** USD as a decimal string. */
     amount: string;
@@ -775,7 +775,7 @@ export type UnlistedRequests = {
     since: string;
     /** Refusals and replays that match the filters and are not stored individually, because a key had more than 20 in a minute or the wallet more than 100 in a minute or 5,000 in a day. Counted in whole hours. */
     count: number;
-    /** There can be more: a server crashed in one of these hours, or had too many different requests to count. */
+    /** There can be more, because a server crashed in one of these hours or had too many different requests to count. */
     at_least: boolean;
 };
 
@@ -855,7 +855,7 @@ export type UsageReport = {
     by: "hour" | "day";
     /**
      * Format: date-time
-     * Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet. A period that ends later is not complete.
+     * All searches that finished before this time are counted. It is the current time, or a few minutes earlier for a very busy wallet. A period that ends later is not complete.
      */
     as_of: string;
     /** There can be more replays and refusals than reported, because a server crashed in this period or had too many different ones to count. Searches are exact. */
@@ -885,7 +885,7 @@ export type WalletSummary = {
     currency: "usd";
     /**
      * Format: date-time
-     * Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet.
+     * All searches that finished before this time are counted. It is the current time, or a few minutes earlier for a very busy wallet.
      */
     as_of: string;
     /** Credits minus charges, in USD as a decimal string. */
@@ -1073,12 +1073,12 @@ export type Activity = {
     /** Format: date-time */
     at: string;
     actor: ActivityActor;
-    /** What was done, as `<subject>.<verb>`, such as `key.change`. */
+    /** The action, as `<subject>.<verb>`, such as `key.change`. */
     act: string;
     subject: ActivitySubject;
     /** The act and the name in words, such as `Changed the key crawler`. */
     summary: string;
-    /** `done`, unless an operator did it. */
+    /** `done`. An action of the operator can have another outcome. */
     outcome: string;
     /** The previous values of the fields that changed. Null if there are none. */
     before: {

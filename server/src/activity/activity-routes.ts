@@ -47,7 +47,7 @@ const lineSchema = Type.Object(
       },
       { title: "ActivityActor" },
     ),
-    act: Type.String({ description: "What was done, as `<subject>.<verb>`, such as `key.change`." }),
+    act: Type.String({ description: "The action, as `<subject>.<verb>`, such as `key.change`." }),
     subject: Type.Object(
       {
         id: Type.String({ description: "The id of the changed subject." }),
@@ -56,7 +56,7 @@ const lineSchema = Type.Object(
       { title: "ActivitySubject" },
     ),
     summary: Type.String({ description: "The act and the name in words, such as `Changed the key crawler`." }),
-    outcome: Type.String({ description: "`done`, unless an operator did it." }),
+    outcome: Type.String({ description: "`done`. An action of the operator can have another outcome." }),
     before: values("The previous values of the fields that changed. Null if there are none."),
     after: values("The new values of the fields that changed. Never a key or a signing secret."),
   },
@@ -96,7 +96,7 @@ function listRoute({ tenant, guard }: ActivityRouteDependencies): Route {
     operationId: "listActivity",
     tag: "Activity",
     summary: "List activity",
-    description: `Returns who changed what in the last ${activityDays} days, newest first: members in the console, management keys, and the operator of this service. Each change and its line are written in one transaction.`,
+    description: `Returns the changes of the last ${activityDays} days, newest first, by members in the console, management keys, and the operator of this service. Each change and its line are written in one transaction.`,
     query: { ...filterParameters, ...pageParameters },
     answer: activitySchema,
     problems: ["invalid_request", ...managementProblems],

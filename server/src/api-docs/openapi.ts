@@ -24,7 +24,7 @@ export function describeRoutes(routes: readonly Route[], about: { version: strin
       version: about.version,
       summary: "Prepaid web search: one cent per search, charged only if it succeeds.",
       description:
-        "Send your API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Request and response bodies are JSON. Amounts are decimal strings in USD, times are ISO 8601 in UTC.",
+        "Send your API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Request and response bodies are JSON. Amounts are decimal strings in USD, and times are ISO 8601 in UTC.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: about.serverUrl, description: "The base URL of your Pennyblack server." }],

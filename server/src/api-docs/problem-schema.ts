@@ -131,7 +131,7 @@ const baseSchema = Type.Object(
     instance: text("The path of the request."),
     code: Type.Enum([...apiProblemCodes], {
       title: "ProblemCode",
-      description: "Identifies the error. Codes never change; later versions can add codes.",
+      description: "Identifies the error. Codes never change, but later versions can add codes.",
     }),
     request_id: Type.String({ format: "uuid" }),
     retryable: Type.Boolean({ description: "Whether the same request can succeed later." }),

@@ -92,8 +92,8 @@ function renderOverview(resources: readonly Resource[], headers: OpenapiDocument
   return [
     origin,
     "# API reference",
-    "Send your API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Request and response bodies are JSON. Amounts are decimal strings in USD, times are ISO 8601 in UTC.",
-    "The samples read the base URL from `PENNYBLACK_URL`, an API key that can search from `PENNYBLACK_API_KEY` and a management key from `PENNYBLACK_MANAGEMENT_KEY`. Responses are recorded from a real server; long lists and strings are shortened, and secrets are replaced by `...`.",
+    "Send your API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Request and response bodies are JSON. Amounts are decimal strings in USD, and times are ISO 8601 in UTC.",
+    "The samples read the base URL from `PENNYBLACK_URL`, an API key that can search from `PENNYBLACK_API_KEY` and a management key from `PENNYBLACK_MANAGEMENT_KEY`. Responses are recorded from a real server. Long lists and strings are shortened, and secrets are replaced by `...`.",
     "Errors are never charged. [Errors and retries](errors.md) describes their format. The OpenAPI 3.1 description of this API is at `/openapi.json`.",
     ...resources.flatMap(({ name, page, description, operations }) => [
       `## [${name}](${page}.md)`,

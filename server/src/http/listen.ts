@@ -7,7 +7,7 @@ export interface Listener {
   variable: string;
 }
 
-/** Listens. Returns why this process cannot, or undefined if it does. */
+/** Listens. Returns the reason this process cannot, or undefined. */
 export async function listen(server: FastifyInstance, { host, port, variable }: Listener): Promise<string | undefined> {
   try {
     await server.listen({ host, port });

@@ -1,5 +1,5 @@
 /**
- * How long a process without its database stays ready. A failover affects all servers alike: if they left service, callers
+ * How long a process without its database stays ready. A failover affects all servers alike. If they left service, callers
  * would get the load balancer's error instead of ours, and the first searches after it would fail. A failover of Patroni
  * with a ttl of 20 s takes about 22 s.
  */

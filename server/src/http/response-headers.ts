@@ -8,7 +8,7 @@ export const responseHeaders = {
   "Key-Budget":
     "If the key has a budget: for each limit, how much is spent and how much is left, in USD, and the seconds until it resets, as `day; spent=0.02; left=0.98; resets=41213, total; spent=0.02; left=4.98`. A shared budget has its id in `budget`. Also on errors after the hold.",
   "End-User-Budget":
-    "If the key has an `end_user_limit` or names a budget per end user: how much the end user in `Search-For` has spent and can still spend, in USD, and the seconds until it resets, as `spent=0.02; left=0.08; resets=41213`. With several, the one with the least left. Also on errors after the hold.",
+    "If the key has an `end_user_limit` or names a budget per end user: how much of the limit of the end user in `Search-For` is spent and how much is left, in USD, and the seconds until it resets, as `spent=0.02; left=0.08; resets=41213`. With several, the one with the least left. Also on errors after the hold.",
   "RateLimit-Policy":
     'The rate limit with the fewest requests left: `"key";q=1000;w=1` is 1,000 requests per second for the key. Other names are `wallet` and `test`, the test keys of a wallet.',
   RateLimit: 'The remaining requests and the seconds until reset: `"key";r=997;t=1`.',

@@ -35,7 +35,7 @@ const endUserLimitSchema = Type.Object(
     additionalProperties: false,
     title: "EndUserLimit",
     description:
-      "The most that each end user can spend with a live or test key per day or month (UTC). Searches must then name an end user in `Search-For`. Null for no limit.",
+      "Maximum amount that each end user can spend with a live or test key per day or month (UTC). Searches must then name an end user in `Search-For`. Null for no limit.",
   },
 );
 

@@ -138,7 +138,7 @@ function create({ tenant, guard, pepper, maxOnlyDomains }: KeyRouteDependencies)
     tag: "Keys",
     summary: "Create a key",
     description:
-      "Returns the key itself, which no later response contains. If the response is lost, revoke the key by its id and create another. A key cannot grant a scope it does not have. The exception is `search`, which management keys cannot have: any key with `keys:write` can create keys that search and spend. If your own key has `allowed_ips` or `expires_at`, a new management key has the same unless you send narrower ones.",
+      "Returns the key itself, which no later response contains. If the response is lost, revoke the key by its id and create another. A key cannot grant a scope it does not have, except `search`, which management keys cannot have. Any key with `keys:write` can therefore create keys that search and spend. If your key has `allowed_ips` or `expires_at`, a new management key has the same unless you send narrower ones.",
     requestBody: newKeySchema,
     answer: createdKeySchema,
     problems: ["key_limit_reached", ...bodyProblems, ...managementProblems],
@@ -164,7 +164,7 @@ function change({ tenant, guard, maxOnlyDomains }: KeyRouteDependencies): Route 
     tag: "Keys",
     summary: "Update a key",
     description:
-      "Omitted fields stay unchanged. Changing the limits of a budget does not reset the amount spent; removing all limits removes the budget, and a new one starts at zero. A new budget or expiry applies to every search that starts after the response; other limits apply within a second.",
+      "Omitted fields stay unchanged. Changing the limits of a budget does not reset the amount spent. Removing all limits removes the budget, and a new one starts at zero. A new budget or expiry applies to every search that starts after the response. Other limits apply within a second.",
     requestBody: keyChangesSchema,
     answer: keySchema,
     problems: ["not_found", "key_not_active", ...bodyProblems, ...managementProblems],

@@ -53,7 +53,7 @@ export const keySchema = Type.Object(
     ),
     end_user_limit: Type.Union(
       [Type.Object({ amount: usd, period: Type.Enum(["day", "month"]) }, { title: "KeyEndUserLimit" }), Type.Null()],
-      { description: "The most that each end user can spend with this key. Null without a limit." },
+      { description: "Maximum amount that each end user can spend with this key. Null without a limit." },
     ),
     budgets: Type.Array(budgetOfKeySchema, {
       description: "The shared budgets that searches of this key also spend from, in the order in which they refuse.",
@@ -70,7 +70,7 @@ export const keySchema = Type.Object(
     created_at: Type.String({ format: "date-time" }),
     created_by: Type.Union([creatorSchema, Type.Null()], {
       description:
-        "Who created, rotated or connected it. Null for the first keys of an account, and in `GET /v1/key`, which works with every key.",
+        "The person or key that created, rotated or connected the key. Null for the first keys of an account, and in `GET /v1/key`, which works with every key.",
     }),
   },
   { title: "Key" },
@@ -96,7 +96,7 @@ export const currentKeySchema = Type.Intersect(
         ],
         {
           description:
-            "The lower of the key's own limits and of those that all live or all test keys of the wallet share. Null for a management key, which cannot search.",
+            "The lower of the key's limits and the limits that the wallet's live or test keys share. Null for a management key, which cannot search.",
         },
       ),
     }),

@@ -3,13 +3,13 @@ import type { Problem } from "../problems/problems.ts";
 
 // Limits the number of requests in flight in this process. Memory sets a fixed maximum. For CPU, a timer measures event
 // loop delay: a single late tick is a burst or a garbage collection and is ignored. If every tick has been late for a
-// while, requests arrive faster than they are served, and the limit shrinks with every late tick; it grows back slowly
+// while, requests arrive faster than they are served, and the limit shrinks with every late tick. It grows back slowly
 // when ticks are on time. Admitted requests finish, and the rest are rejected immediately.
 //
 //   callers    requests whose wallet is known; each wallet can occupy a share of the slots
 //   tests      searches with test keys, which are free and can simulate slow responses
 //   lookUps    database look-ups of keys that have not worked on this server recently
-//   public     requests without a key: pages, sign-in, console requests until the session is known; not while a body is
+//   public     requests without a key (pages, sign-in, console requests until the session is known), except while a body is
 //              received
 //   webhooks   payment webhooks above 16 KiB, from a plausible signature header to the verified body
 //

@@ -6,7 +6,7 @@ import { createSpending, type Spending, withCounting } from "./spending.ts";
 
 // The operator's own limit on the cost of a provider per day or month (UTC). The cost of a call counts when it is sent, and
 // Redis adds up what all servers sent, so a cap is exceeded at most by the calls in flight when it is reached. Each server sends
-// its costs one batch after another; a batch whose reply was lost is sent again under the same number and counts once.
+// its costs one batch after another. A batch whose reply was lost is sent again under the same number and counts once.
 //
 // The counts of usage in PostgreSQL are a lower bound of the same sum, at most ten seconds old. They include the spending from
 // before the cap was set, and replace Redis while it is unavailable or after it lost its data.

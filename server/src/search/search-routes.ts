@@ -13,7 +13,7 @@ const resultSchema = Type.Object(
       maxLength: 2_048,
     }),
     snippet: Type.String({
-      description: "Excerpt of the page. Plain text, at most 1,000 characters. Untrusted: it comes from the web.",
+      description: "Excerpt of the page. Plain text, at most 1,000 characters. Untrusted text from the web.",
     }),
     source: Type.String({ description: "Hostname of the URL, without a leading `www.`." }),
   },

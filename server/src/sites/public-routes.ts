@@ -44,8 +44,7 @@ export function publicRoutes(options: PublicRouteOptions): Route[] {
       operationId: "getProblemPage",
       tag: "Documents",
       summary: "Get the page of a problem",
-      description:
-        "Explains a problem code and what to do about it. The `type` of every error is the URL of such a page.",
+      description: "Explains a problem code and how to fix it. The `type` of every error is the URL of such a page.",
       answer: "text/html",
       problems: ["not_found", ...publicProblems],
       handle: async (request, reply) => {
@@ -111,7 +110,7 @@ function jwksRoute(jwks: Jwks | undefined): Route {
     tag: "Receipts",
     summary: "List signing keys",
     description:
-      "The public keys of receipts and roots as a JSON Web Key Set (RFC 7517). The first key signs; the others verify what it replaced. Store the set: with it you can verify receipts offline. 404 if the operator has not configured a key.",
+      "The public keys of receipts and roots as a JSON Web Key Set (RFC 7517). The first key signs, and the others verify older signatures. Store the set to verify receipts offline. 404 if the operator has not configured a key.",
     answer: Type.Object(
       {
         keys: Type.Array(

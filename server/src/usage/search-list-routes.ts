@@ -96,7 +96,7 @@ const unlistedSchema = Type.Object(
     }),
     at_least: Type.Boolean({
       description:
-        "There can be more: a server crashed in one of these hours, or had too many different requests to count.",
+        "There can be more, because a server crashed in one of these hours or had too many different requests to count.",
     }),
   },
   { title: "UnlistedRequests" },

@@ -20,7 +20,7 @@ const summarySchema = Type.Object(
     as_of: Type.String({
       format: "date-time",
       description:
-        "Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet.",
+        "All searches that finished before this time are counted. It is the current time, or a few minutes earlier for a very busy wallet.",
     }),
     balance: money("Credits minus charges"),
     held: money("Part of the balance reserved for searches in flight"),

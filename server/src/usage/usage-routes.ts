@@ -37,7 +37,7 @@ const usageSchema = Type.Object(
     as_of: Type.String({
       format: "date-time",
       description:
-        "Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet. A period that ends later is not complete.",
+        "All searches that finished before this time are counted. It is the current time, or a few minutes earlier for a very busy wallet. A period that ends later is not complete.",
     }),
     at_least: Type.Boolean({
       description:

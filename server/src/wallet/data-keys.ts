@@ -19,7 +19,7 @@ export interface DataKeyOwner {
 export interface DataKeys {
   /** The wallet's data key, which is created on first need. Rejects with 503 if it cannot be read or opened. */
   open(owner: DataKeyOwner): Promise<DataKey>;
-  /** The same, undefined if the wallet has none. */
+  /** The wallet's data key, or undefined if it has none. Rejects with 503 if it cannot be read or opened. */
   find(owner: DataKeyOwner): Promise<DataKey | undefined>;
 }
 

@@ -18,7 +18,7 @@ export async function toStoredEndUser(
   return caller.storesPlainEndUsers ? id : hashId(await dataKeys.open(caller), id);
 }
 
-/** Every form in which the id may be stored: the owner can have changed the setting. A hash is returned unchanged. */
+/** Every form in which the id may be stored, because the owner can change the setting. A hash is returned unchanged. */
 export async function findStoredEndUser(dataKeys: DataKeys, owner: DataKeyOwner, text: string): Promise<string[]> {
   if (isHashedEndUser(text)) return [text];
   const dataKey = await dataKeys.find(owner);

@@ -4,7 +4,7 @@ import type { Act } from "../db/record-act.ts";
 import type { Micros } from "../lib/money.ts";
 import type { BookedPayment, ProcessorEvent } from "./top-ups.ts";
 
-// Payments that the processor takes back. If the wallet cannot cover the amount, the rest becomes debt: a balance is
+// Payments that the processor takes back. If the wallet cannot cover the amount, the rest becomes debt, because a balance is
 // never negative.
 
 export interface Reversal {

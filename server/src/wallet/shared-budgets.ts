@@ -137,7 +137,7 @@ export async function createBudget(
   return { outcome, id };
 }
 
-/** A new amount applies to the current period, and what was spent stays. */
+/** A new amount applies to the current period, and the amount spent does not change. */
 export function changeBudget(pool: Pool, by: Actor, id: string, changes: BudgetChanges): Promise<BudgetOutcome> {
   const values = [by.keyId, id, JSON.stringify(toColumns(changes))];
   return callAsTenant(pool, by.walletId, "pb.change_own_budget($2, $3, $4)", values);

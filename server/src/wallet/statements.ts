@@ -186,7 +186,7 @@ export async function sendReleases(
   return inItemOrder(rows, toSettlement);
 }
 
-// The same, waiting for locked wallets, for callers without a lane.
+// Single attempts that wait for locked wallets, for callers without a lane.
 
 export async function holdBatch(db: Queryable, items: readonly HoldRequest[], isResend = true): Promise<HoldOutcome[]> {
   return withoutBusy(await sendHolds(db, items, { isResend, lockWait: "long" }));
@@ -302,7 +302,7 @@ function uuidArray(uuids: readonly string[]): string {
   return `{${uuids.join(",")}}`;
 }
 
-/** As one value, because the driver sends it unchanged. It would send an array as text with two digits for each byte. */
+/** One value, because the driver sends it unchanged, while it would send an array as text with two digits for each byte. */
 function joinAnswers(items: readonly CaptureRequest[]): Buffer | null {
   const answers = items.flatMap(({ answer }) => answer ?? []);
   return answers.length === 0 ? null : Buffer.concat(answers);

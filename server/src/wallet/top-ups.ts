@@ -4,7 +4,7 @@ import type { Pool, Queryable } from "../db/pool.ts";
 import type { Micros } from "../lib/money.ts";
 
 // Money that comes in through a payment. The SQL functions decide what is credited, for the tenant of the statement. Each
-// change is one statement: between two, a server that stalls would keep the wallet locked.
+// change is one statement, because a server that stalls between two would keep the wallet locked.
 
 export type TopUpStatus = "pending" | "succeeded" | "failed" | "expired" | "refunded" | "disputed";
 

@@ -170,7 +170,7 @@ function changingRoutes({ tenant, guard, secrets, allowPrivate }: WebhookRouteDe
       tag: "Webhooks",
       summary: "Update a webhook endpoint",
       description:
-        "Changes only the fields in the body. `enabled: false` cancels pending deliveries. `enabled: true` resumes with new events; missed ones can be replayed.",
+        "Changes only the fields in the body. `enabled: false` cancels pending deliveries. `enabled: true` resumes with new events. You can replay missed ones.",
       requestBody: changeBody,
       answer: endpointSchema,
       problems: ["not_found", ...bodyProblems, ...managementProblems],

@@ -5,7 +5,7 @@
 from typing import Any, Dict, List, Literal, Optional, TypedDict
 
 
-#: Identifies the error. Codes never change; later versions can add codes.
+#: Identifies the error. Codes never change, but later versions can add codes.
 ProblemCode = Literal[
     "malformed_json",
     "invalid_request",
@@ -370,7 +370,7 @@ class Key(TypedDict):
     searches_in_flight: int
     #: Spending limits in USD. Searches in flight count as spent. Null without a budget.
     budget: Optional[KeyBudget]
-    #: The most that each end user can spend with this key. Null without a limit.
+    #: Maximum amount that each end user can spend with this key. Null without a limit.
     end_user_limit: Optional[KeyEndUserLimit]
     #: The shared budgets that searches of this key also spend from, in the order in which they refuse.
     budgets: List[BudgetOfKey]
@@ -388,8 +388,8 @@ class Key(TypedDict):
     #: Up to a minute old. Null if never used.
     last_used_at: Optional[str]
     created_at: str
-    #: Who created, rotated or connected it. Null for the first keys of an account, and in `GET /v1/key`, which works
-    #: with every key.
+    #: The person or key that created, rotated or connected the key. Null for the first keys of an account, and in `GET
+    #: /v1/key`, which works with every key.
     created_by: Optional[KeyCreator]
 
 
@@ -399,8 +399,8 @@ class EffectiveLimits(TypedDict):
 
 
 class CurrentKey(Key):
-    #: The lower of the key's own limits and of those that all live or all test keys of the wallet share. Null for a
-    #: management key, which cannot search.
+    #: The lower of the key's limits and the limits that the wallet's live or test keys share. Null for a management
+    #: key, which cannot search.
     effective_limits: Optional[EffectiveLimits]
 
 
@@ -417,8 +417,8 @@ class KeyBudgetLimits(TypedDict, total=False):
 
 class EndUserLimit(TypedDict):
     """
-    The most that each end user can spend with a live or test key per day or month (UTC). Searches must then name an end
-    user in `Search-For`. Null for no limit.
+    Maximum amount that each end user can spend with a live or test key per day or month (UTC). Searches must then name
+    an end user in `Search-For`. Null for no limit.
     """
 
     #: USD as a decimal string.
@@ -587,7 +587,7 @@ class UnlistedRequests(TypedDict):
     #: Refusals and replays that match the filters and are not stored individually, because a key had more than 20 in a
     #: minute or the wallet more than 100 in a minute or 5,000 in a day. Counted in whole hours.
     count: int
-    #: There can be more: a server crashed in one of these hours, or had too many different requests to count.
+    #: There can be more, because a server crashed in one of these hours or had too many different requests to count.
     at_least: bool
 
 
@@ -682,7 +682,8 @@ class WalletSummaryLast24h(TypedDict):
 class WalletSummary(TypedDict):
     mode: Literal["live", "test"]
     currency: Literal["usd"]
-    #: Every search that finished before this time is counted. Now, or a few minutes ago for a very busy wallet.
+    #: All searches that finished before this time are counted. It is the current time, or a few minutes earlier for a
+    #: very busy wallet.
     as_of: str
     #: Credits minus charges, in USD as a decimal string.
     balance: str
@@ -832,12 +833,12 @@ class Activity(TypedDict):
     id: str
     at: str
     actor: ActivityActor
-    #: What was done, as `<subject>.<verb>`, such as `key.change`.
+    #: The action, as `<subject>.<verb>`, such as `key.change`.
     act: str
     subject: ActivitySubject
     #: The act and the name in words, such as `Changed the key crawler`.
     summary: str
-    #: `done`, unless an operator did it.
+    #: `done`. An action of the operator can have another outcome.
     outcome: str
     #: The previous values of the fields that changed. Null if there are none.
     before: Optional[Dict[str, Any]]

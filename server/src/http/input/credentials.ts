@@ -32,7 +32,7 @@ function headerName(name: string): "x-api-key" | "authorization" | undefined {
   return name.length === 13 && name.toLowerCase() === "authorization" ? "authorization" : undefined;
 }
 
-/** Why a header contains no key. Never repeats its value. */
+/** Returns the reason a header contains no key, without its value. */
 function describeFault(name: "x-api-key" | "authorization", value: string): string {
   const text = value.trim();
   if (name === "x-api-key" || text === "") return `The \`${name}\` header is empty`;

@@ -16,7 +16,7 @@ export function readPathId(params: unknown, resource: Resource): string {
   return id;
 }
 
-/** The same whether the resource does not exist or belongs to another wallet. */
+/** One response for a resource that does not exist and one that belongs to another wallet. */
 export function noSuchResource({ name, list }: Resource, hint = ""): Problem {
   return new Problem("not_found", {
     detail: `This wallet has no ${name} with this id${hint}. No changes were made. Find the id with \`${list}\`.`,

@@ -2,7 +2,7 @@ import type { Queryable } from "../../db/pool.ts";
 import { queryFenced } from "../../db/query-fenced.ts";
 import type { Micros } from "../../lib/money.ts";
 
-// Entries that operators book: see server/sql/accounting.sql.
+// Entries that operators book. server/sql/accounting.sql describes them.
 
 export const adjustmentKinds = ["correction", "payout", "write_off", "fee", "breakage"] as const;
 

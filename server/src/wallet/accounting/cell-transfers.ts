@@ -5,7 +5,7 @@ import { queryFenced } from "../../db/query-fenced.ts";
 import { formatUsd, type Micros, parseUsd } from "../../lib/money.ts";
 import { type Jwks, type Signer, verifyJws } from "../../lib/sign-jws.ts";
 
-// Transfers of a balance to another cell: see server/sql/cell-transfers.sql. The signed document connects both sides.
+// Transfers of a balance to another cell, as described in server/sql/cell-transfers.sql. The signed document connects both sides.
 
 const cell = Type.String({ pattern: "^[a-z0-9]{3}$" });
 const documentSchema = Type.Object({

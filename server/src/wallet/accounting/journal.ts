@@ -5,7 +5,7 @@ import { formatUsd, type Micros } from "../../lib/money.ts";
 import { type AccountTotals, readTrialBalance } from "./months.ts";
 
 // The journal of a month for accounting software: the opening balances, then each day. The searches of a day are one
-// entry, because their number would make the file unusable; every other transfer is a separate entry.
+// entry, because their number would make the file unusable. Every other transfer is a separate entry.
 
 interface JournalEntry {
   /** Such as "2026-10-31". */

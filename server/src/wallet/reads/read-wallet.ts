@@ -54,7 +54,7 @@ export interface Entry {
   /** The search that was charged or refunded. */
   requestId: string | null;
   createdAt: Date;
-  /** The same with microseconds, as in the digest of the hour: "2026-11-16T05:00:00.000000Z". */
+  /** `createdAt` with microseconds, as in the digest of the hour: "2026-11-16T05:00:00.000000Z". */
   createdAtMicros: string;
 }
 

@@ -54,7 +54,7 @@ export function alertRoutes(dependencies: WalletRouteDependencies): Route[] {
       tag: "Wallet",
       summary: "Set the alert settings",
       description:
-        "Replaces both fields; null turns an alert off. If the balance is already below the threshold, the alert is sent immediately. Webhook endpoints subscribed to `wallet.low_balance` receive the event as well.",
+        "Replaces both fields. Null turns an alert off. If the balance is already below the threshold, the alert is sent immediately. Webhook endpoints subscribed to `wallet.low_balance` receive the event as well.",
       requestBody: alertsSchema,
       answer: alertsSchema,
       problems: ["not_found", ...bodyProblems, ...managementProblems],

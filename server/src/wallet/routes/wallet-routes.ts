@@ -87,7 +87,7 @@ export function walletRoutes(dependencies: WalletRouteDependencies): Route[] {
       tag: "Wallet",
       summary: "List entries",
       description:
-        "Returns every entry, newest first. All pages of a listing are one snapshot taken at its first page, so balances add up across pages. Use `request_id` to find out whether a search was charged: an empty list one minute after the request means it was not.",
+        "Returns every entry, newest first. All pages of a listing are one snapshot taken at its first page, so balances add up across pages. To find out whether a search was charged, use `request_id`. An empty list one minute after the request means that it was not.",
       query: {
         request_id: Type.String({ format: "uuid", description: "The Request-Id of a search." }),
         from: Type.String({ description: "Start day or time. A search counts at the time it was sent." }),

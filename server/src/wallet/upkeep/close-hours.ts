@@ -23,8 +23,8 @@ export interface ClosedHour {
 export interface ClosedHours {
   closed: ClosedHour[];
   /**
-   * Why no more hours were closed: "open" if no other is due, "differs" if the next one does not verify, otherwise what it
-   * waits for.
+   * The reason no more hours were closed: "open" if no other is due, "differs" if the next one does not verify, otherwise the
+   * condition that it waits for.
    */
   state: string;
   /** Results of the hours that were verified. */
