@@ -148,7 +148,7 @@ function Unpaid({ report }: { report: MarginReport }) {
   return (
     <Section
       title="Unpaid calls"
-      description="Upstream calls for searches that were not charged, because the caller left, its deadline passed or the search failed. Searches in flight are included."
+      description="Upstream calls for searches that were not charged, because the caller disconnected, its deadline passed or the search failed. Searches in flight are included."
     >
       <UnpaidTable label="Unpaid calls by upstream" name="Upstream" lines={lines} />
       {report.unpaid_wallets.length > 0 && (

@@ -72,7 +72,7 @@ export const metricTable = {
     kind: "counter",
     of: "server",
     unit: "searches",
-    help: "Successful searches that were not charged, or not known to be. The operator bears their cost.",
+    help: "Successful searches that were not charged, or whose charge is unknown. The operator bears their cost.",
     labels: { reason: ["expired", "unknown"] },
   },
   pennyblack_ledger_duration_seconds: {
@@ -158,7 +158,7 @@ export const metricTable = {
     kind: "gauge",
     of: "server",
     unit: "ratio",
-    help: "Part of an upstream's cost cap that all servers have spent in its period. From 1 on, the upstream is not called. Only with a cap.",
+    help: "Share of an upstream's cost cap that all servers have spent in the period. From 1 on, the upstream is not called. Absent without a cap.",
     labels: { upstream: "upstreams" },
   },
   pennyblack_reload_faults: {
@@ -183,13 +183,13 @@ export const metricTable = {
     kind: "gauge",
     of: "worker",
     unit: "seconds",
-    help: "How long the oldest hold that the last sweep skipped, because its wallet was locked, has been overdue.",
+    help: "Time since the oldest hold that the last sweep skipped became due. A sweep skips the holds of locked wallets.",
   },
   pennyblack_task_success_timestamp_seconds: {
     kind: "gauge",
     of: "worker",
     unit: "seconds since 1970",
-    help: "Time of the last successful run of a task in this worker; the start of the worker before the first one.",
+    help: "Time of the last successful run of a task in this worker, or the start of the worker before the first one.",
     labels: { task: "tasks" },
   },
   pennyblack_task_failures: {
@@ -265,7 +265,7 @@ export const metricTable = {
     kind: "gauge",
     of: "worker",
     unit: "seconds since 1970",
-    help: "When PostgreSQL archived the last WAL segment; its start before the first one. Absent if archiving is off.",
+    help: "When PostgreSQL archived the last WAL segment, or its start before the first one. Absent if archiving is off.",
   },
   pennyblack_wal_archive_failed_timestamp_seconds: {
     kind: "gauge",

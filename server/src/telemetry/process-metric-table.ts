@@ -28,7 +28,7 @@ export const processMetrics = {
     kind: "gauge",
     of: "process",
     unit: "seconds",
-    help: "How far the clock of this machine is ahead of the database's; negative if it is behind.",
+    help: "How far the clock of this machine is ahead of the database's. Negative if it is behind.",
   },
   db_client_connection_count: {
     kind: "gauge",
