@@ -6,7 +6,8 @@
 #   export PENNYBLACK_BRAVE_KEY=...
 #   deploy/make-settings.sh FOLDER
 #
-# The third is the setting of an upstream. All upstream settings of this shell are copied to the server's. The admin login creates the roles and the database: a superuser, or a role with CREATEDB and CREATEROLE. The files have one
+# The third line configures an upstream. All upstream settings of this shell are copied to the server's. The admin login, which
+# creates the roles and the database, is a superuser or a role with CREATEDB and CREATEROLE. The files have one
 # NAME=value per line, for systemd. Existing settings are never overwritten.
 
 set -eu

@@ -135,7 +135,7 @@ function serverItems({
         item(
           "page",
           `${plural(waiting, "search", "searches")} wait for the ledger on ${host}`,
-          "The database is slower than the searches arrive. Above 2,000, searches are rejected.",
+          "Searches arrive faster than the database processes them. Above 2,000, searches are rejected.",
           "ledger-queue-long",
         ),
       ),
@@ -164,7 +164,7 @@ function upstreamItems(upstreams: AttentionInput["upstreams"]): AttentionItem[] 
   const isAll = failing.length > 0 && failing.length === upstreams.length;
   return failing.map(({ name, circuit, last_failure: failure }) => {
     const severity = isAll ? "page" : "ticket";
-    const impact = isAll ? "No other upstream is healthy: searches fail." : "Other upstreams are tried first.";
+    const impact = isAll ? "No other upstream is healthy, so searches fail." : "Other upstreams are tried first.";
     if (failure?.reason === "account_empty") {
       const detail = `It rejects searches until the account is topped up. ${impact}`;
       return item("page", `The ${name} account is out of credit`, detail, "upstream-account-empty");
@@ -210,7 +210,7 @@ function databaseItems(state: DatabaseState, now: Date, expectsArchive: boolean)
       item(
         "page",
         `A hold has been pending for ${plural(state.oldestPendingSeconds ?? 0, "second")}`,
-        "Holds expire after 60 seconds and are released by the worker. Until then the money stays reserved.",
+        "Holds expire after 60 seconds, when the worker is running. Until then, the money stays on hold.",
         "worker-not-seen",
       ),
     ...workerItems(state.worker, now),
@@ -241,7 +241,7 @@ function databaseItems(state: DatabaseState, now: Date, expectsArchive: boolean)
       item(
         "ticket",
         `Wallet ${walletId} caused ${plural(calls, "unpaid upstream call")} costing $${formatUsd(cost)} in the last hour`,
-        "Its searches were abandoned or timed out by their own deadline. It is limited to 5 such calls a minute.",
+        "Its callers abandoned searches, or their deadlines passed. It is limited to 5 such calls a minute.",
         "unpaid-calls",
       ),
     ),
