@@ -527,6 +527,13 @@ export type KeySources = {
     only?: string[];
 };
 
+export type MaxRun = {
+    /** The largest `max` of a run that a search can name, in USD. */
+    max: string;
+    /** Whether every search must name a run. */
+    required: boolean;
+};
+
 export type KeyCreator = {
     /** @enum {string} */
     type: "person" | "key" | "operator";
@@ -559,6 +566,8 @@ export type Key = {
     compat: KeyCompat | null;
     /** Null if results of every domain are returned. */
     sources: KeySources | null;
+    /** Null if searches can name any run, or none. */
+    max_run: MaxRun | null;
     /** Null for no expiry. */
     expires_at: string | null;
     /** Null if not revoked. */
@@ -605,6 +614,17 @@ export type EndUserLimit = {
     period: "day" | "month";
 };
 
+/** Limits the runs that searches of a live or test key can name in `Search-Run`. A search with a larger `max`, or without a run if one is required, gets 400. Null for no limit. A change replaces both fields. */
+export type NewMaxRun = {
+    /** The largest `max` of a run that a search can name, in USD, at least 0.01. */
+    max: string;
+    /**
+     * Whether every search must name a run.
+     * @default false
+     */
+    required?: boolean;
+};
+
 /** @enum {string} */
 export type Scope = "search" | "wallet:read" | "wallet:write" | "keys:read" | "keys:write" | "webhooks:write" | "activity:read";
 
@@ -624,6 +644,7 @@ export type CreateKeyRequest = {
     budgets?: string[];
     compat?: KeyCompat | null;
     sources?: KeySources | null;
+    max_run?: NewMaxRun | null;
     /** Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write` includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys. */
     scopes?: Scope[];
 };
@@ -648,6 +669,7 @@ export type UpdateKeyRequest = {
     budgets?: string[];
     compat?: KeyCompat | null;
     sources?: KeySources | null;
+    max_run?: NewMaxRun | null;
 };
 
 export type RotateKeyRequest = {

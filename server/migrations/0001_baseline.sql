@@ -271,8 +271,8 @@ create table pb.end_user_settings (
 
 -- `start` is the first characters of the key, enough to recognise it in a list. `changed_at` lets servers poll for
 -- changed keys. `compat` has the settings of a key for the compatibility endpoints, as in the API: most clients of other search
--- APIs can change only the base URL and the key. `sources` has the domains that its searches may return, as in the API. The
--- fillfactor keeps updates of `last_used_at` HOT.
+-- APIs can change only the base URL and the key. `sources` has the domains that its searches may return, and `max_run` the
+-- largest budget of a run that they can name, as in the API. The fillfactor keeps updates of `last_used_at` HOT.
 create table pb.keys (
   id uuid primary key,
   wallet_id uuid not null references pb.wallets,
@@ -295,6 +295,7 @@ create table pb.keys (
   changed_at timestamptz not null default '-infinity',
   compat jsonb constraint compat_is_object check (jsonb_typeof(compat) = 'object'),
   sources jsonb constraint sources_is_object check (jsonb_typeof(sources) = 'object'),
+  max_run jsonb constraint max_run_is_object check (jsonb_typeof(max_run) = 'object'),
   unique (wallet_id, id),
   constraint known_scopes
     check (scopes <@ array[
@@ -302,6 +303,7 @@ create table pb.keys (
     ]),
   constraint management_keys_do_not_search check (mode <> 'mgmt' or not ('search' = any (scopes))),
   constraint management_keys_have_no_sources check (mode <> 'mgmt' or sources is null),
+  constraint management_keys_have_no_max_run check (mode <> 'mgmt' or max_run is null),
   constraint known_revoked_reasons check (revoked_reason in ('owner', 'operator', 'leaked', 'account_deleted')),
   constraint revoked_reason_requires_revocation check (revoked_reason is null or revoked_at is not null),
   -- Windows of another wallet would be updated without that wallet's lock.

@@ -12,7 +12,7 @@ returns table (
   digest bytea, id uuid, wallet_id uuid, mode pb.key_mode, scopes text[], allowed_ips text[],
   searches_per_second integer, searches_in_flight integer,
   is_revoked boolean, is_expired boolean, is_suspended boolean, has_expiry boolean, compat jsonb,
-  sources jsonb, data_key bytea, stores_plain_end_users boolean
+  sources jsonb, max_run jsonb, data_key bytea, stores_plain_end_users boolean
 )
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set jit = off set plan_cache_mode = force_generic_plan
@@ -22,7 +22,7 @@ begin
   select k.digest, k.id, k.wallet_id, k.mode, k.scopes, k.allowed_ips::text[],
     k.searches_per_second, k.searches_in_flight,
     k.revoked_at is not null, k.expires_at is not null and k.expires_at <= clock_timestamp(),
-    w.suspended_at is not null, k.expires_at is not null, k.compat, k.sources, d.sealed,
+    w.suspended_at is not null, k.expires_at is not null, k.compat, k.sources, k.max_run, d.sealed,
     coalesce(e.stores_plain_ids, false)
   from pb.keys k join pb.wallets w on w.id = k.wallet_id
   left join pb.data_keys d on d.wallet_id = k.wallet_id left join pb.end_user_settings e on e.wallet_id = k.wallet_id
@@ -168,7 +168,8 @@ begin
   return jsonb_build_object(
     'name', k.name, 'mode', k.mode, 'start', k.start, 'scopes', k.scopes, 'allowed_ips', k.allowed_ips,
     'expires_at', pb.iso_time(k.expires_at), 'searches_per_second', k.searches_per_second,
-    'searches_in_flight', k.searches_in_flight, 'compat', k.compat, 'sources', k.sources
+    'searches_in_flight', k.searches_in_flight, 'compat', k.compat, 'sources', k.sources,
+    'max_run', k.max_run
   ) || (
     select coalesce(jsonb_object_agg(
       case l.key when 'shared' then 'budgets' else 'budget_' || l.key end,
@@ -179,8 +180,8 @@ begin
 end
 $$;
 
--- p_options: name, scopes, allowed_ips, expires_at, searches_per_second, searches_in_flight, compat, sources, budget with total,
--- day and month in micros, end_user_limit with amount in micros and period, and budgets, the ids of shared budgets. The server has
+-- p_options: name, scopes, allowed_ips, expires_at, searches_per_second, searches_in_flight, compat, sources, max_run, budget with
+-- total, day and month in micros, end_user_limit with amount in micros and period, and budgets, the ids of shared budgets. The server has
 -- validated them. A management key has the restrictions of the acting key that are not in p_options.
 create or replace function pb.create_own_key(
   p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea,
@@ -213,9 +214,9 @@ begin
   end if;
   new_limits := pb.save_key_limits(pb.own_wallet(), null, new_mode, pb.merge_key_limits('{}', p_options));
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, limits_id, compat, sources)
+    searches_per_second, searches_in_flight, limits_id, compat, sources, max_run)
   values (new_id, pb.own_wallet(), new_mode, k.name, new_start, new_pepper, new_digest, k.scopes,
-    k.allowed_ips, k.expires_at, k.searches_per_second, k.searches_in_flight, new_limits, k.compat, k.sources);
+    k.allowed_ips, k.expires_at, k.searches_per_second, k.searches_in_flight, new_limits, k.compat, k.sources, k.max_run);
   perform pb.record_own_change(p_actor, 'key.create', new_id::text, p_after => pb.key_settings(f))
   from pb.keys f where f.id = new_id and f.wallet_id = pb.own_wallet();
   return 'done';
@@ -248,7 +249,8 @@ begin
     return 'key_not_active';
   elsif k.mode = 'mgmt' and (
     'object' in (
-      jsonb_typeof(p_changes -> 'budget'), jsonb_typeof(p_changes -> 'end_user_limit'), jsonb_typeof(p_changes -> 'sources')
+      jsonb_typeof(p_changes -> 'budget'), jsonb_typeof(p_changes -> 'end_user_limit'), jsonb_typeof(p_changes -> 'sources'),
+      jsonb_typeof(p_changes -> 'max_run')
     )
     or p_changes -> 'budgets' <> '[]'
   ) then
@@ -273,7 +275,7 @@ begin
   end if;
   update pb.keys f set name = changed.name, allowed_ips = changed.allowed_ips, expires_at = changed.expires_at,
     searches_per_second = changed.searches_per_second, searches_in_flight = changed.searches_in_flight,
-    limits_id = changed.limits_id, compat = changed.compat, sources = changed.sources
+    limits_id = changed.limits_id, compat = changed.compat, sources = changed.sources, max_run = changed.max_run
   where f.id = p_key and f.wallet_id = pb.own_wallet();
   perform pb.record_own_change(p_actor, 'key.change', p_key::text, settings_before, pb.key_settings(changed));
   return 'done';
@@ -317,9 +319,9 @@ begin
     return 'key_limit_reached';
   end if;
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, limits_id, compat, sources, rotated_from)
+    searches_per_second, searches_in_flight, limits_id, compat, sources, max_run, rotated_from)
   values (new_id, k.wallet_id, k.mode, k.name, new_start, new_pepper, new_digest, k.scopes, k.allowed_ips,
-    k.expires_at, k.searches_per_second, k.searches_in_flight, k.limits_id, k.compat, k.sources, old_id);
+    k.expires_at, k.searches_per_second, k.searches_in_flight, k.limits_id, k.compat, k.sources, k.max_run, old_id);
   update pb.keys f
   set expires_at = least(coalesce(f.expires_at, 'infinity'), now_at + make_interval(secs => grace_seconds))
   where f.id = old_id and f.wallet_id = k.wallet_id

@@ -96,7 +96,7 @@ grant select (
 grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_micros, created_at)
   on pb.transfers to pennyblack_tenant;
 grant select (
-  id, wallet_id, mode, name, start, scopes, allowed_ips, searches_per_second, searches_in_flight, limits_id, compat, sources,
+  id, wallet_id, mode, name, start, scopes, allowed_ips, searches_per_second, searches_in_flight, limits_id, compat, sources, max_run,
   expires_at, revoked_at, revoked_reason, rotated_from, last_used_at, created_at
 ) on pb.keys to pennyblack_tenant;
 grant select (id, wallet_id, mode, name, amount_micros, period, per_end_user, alerts, created_at, archived_at)

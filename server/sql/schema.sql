@@ -651,6 +651,7 @@ CREATE TABLE pb.keys (
     changed_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
     compat jsonb,
     sources jsonb,
+    max_run jsonb,
     CONSTRAINT compat_is_object CHECK ((jsonb_typeof(compat) = 'object'::text)),
     CONSTRAINT keys_digest_check CHECK ((octet_length(digest) = 32)),
     CONSTRAINT keys_pepper_version_check CHECK ((pepper_version > 0)),
@@ -659,7 +660,9 @@ CREATE TABLE pb.keys (
     CONSTRAINT known_revoked_reasons CHECK ((revoked_reason = ANY (ARRAY['owner'::text, 'operator'::text, 'leaked'::text, 'account_deleted'::text]))),
     CONSTRAINT known_scopes CHECK ((scopes <@ ARRAY['search'::text, 'wallet:read'::text, 'wallet:write'::text, 'keys:read'::text, 'keys:write'::text, 'webhooks:write'::text, 'activity:read'::text])),
     CONSTRAINT management_keys_do_not_search CHECK (((mode <> 'mgmt'::pb.key_mode) OR (NOT ('search'::text = ANY (scopes))))),
+    CONSTRAINT management_keys_have_no_max_run CHECK (((mode <> 'mgmt'::pb.key_mode) OR (max_run IS NULL))),
     CONSTRAINT management_keys_have_no_sources CHECK (((mode <> 'mgmt'::pb.key_mode) OR (sources IS NULL))),
+    CONSTRAINT max_run_is_object CHECK ((jsonb_typeof(max_run) = 'object'::text)),
     CONSTRAINT revoked_reason_requires_revocation CHECK (((revoked_reason IS NULL) OR (revoked_at IS NOT NULL))),
     CONSTRAINT sources_is_object CHECK ((jsonb_typeof(sources) = 'object'::text))
 )
@@ -913,7 +916,8 @@ begin
     return 'key_not_active';
   elsif k.mode = 'mgmt' and (
     'object' in (
-      jsonb_typeof(p_changes -> 'budget'), jsonb_typeof(p_changes -> 'end_user_limit'), jsonb_typeof(p_changes -> 'sources')
+      jsonb_typeof(p_changes -> 'budget'), jsonb_typeof(p_changes -> 'end_user_limit'), jsonb_typeof(p_changes -> 'sources'),
+      jsonb_typeof(p_changes -> 'max_run')
     )
     or p_changes -> 'budgets' <> '[]'
   ) then
@@ -938,7 +942,7 @@ begin
   end if;
   update pb.keys f set name = changed.name, allowed_ips = changed.allowed_ips, expires_at = changed.expires_at,
     searches_per_second = changed.searches_per_second, searches_in_flight = changed.searches_in_flight,
-    limits_id = changed.limits_id, compat = changed.compat, sources = changed.sources
+    limits_id = changed.limits_id, compat = changed.compat, sources = changed.sources, max_run = changed.max_run
   where f.id = p_key and f.wallet_id = pb.own_wallet();
   perform pb.record_own_change(p_actor, 'key.change', p_key::text, settings_before, pb.key_settings(changed));
   return 'done';
@@ -1702,9 +1706,9 @@ begin
   end if;
   new_limits := pb.save_key_limits(pb.own_wallet(), null, new_mode, pb.merge_key_limits('{}', p_options));
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, limits_id, compat, sources)
+    searches_per_second, searches_in_flight, limits_id, compat, sources, max_run)
   values (new_id, pb.own_wallet(), new_mode, k.name, new_start, new_pepper, new_digest, k.scopes,
-    k.allowed_ips, k.expires_at, k.searches_per_second, k.searches_in_flight, new_limits, k.compat, k.sources);
+    k.allowed_ips, k.expires_at, k.searches_per_second, k.searches_in_flight, new_limits, k.compat, k.sources, k.max_run);
   perform pb.record_own_change(p_actor, 'key.create', new_id::text, p_after => pb.key_settings(f))
   from pb.keys f where f.id = new_id and f.wallet_id = pb.own_wallet();
   return 'done';
@@ -2763,7 +2767,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.find_principals(digests bytea[]) RETURNS TABLE(digest bytea, id uuid, wallet_id uuid, mode pb.key_mode, scopes text[], allowed_ips text[], searches_per_second integer, searches_in_flight integer, is_revoked boolean, is_expired boolean, is_suspended boolean, has_expiry boolean, compat jsonb, sources jsonb, data_key bytea, stores_plain_end_users boolean)
+CREATE FUNCTION pb.find_principals(digests bytea[]) RETURNS TABLE(digest bytea, id uuid, wallet_id uuid, mode pb.key_mode, scopes text[], allowed_ips text[], searches_per_second integer, searches_in_flight integer, is_revoked boolean, is_expired boolean, is_suspended boolean, has_expiry boolean, compat jsonb, sources jsonb, max_run jsonb, data_key bytea, stores_plain_end_users boolean)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
@@ -2778,7 +2782,7 @@ begin
   select k.digest, k.id, k.wallet_id, k.mode, k.scopes, k.allowed_ips::text[],
     k.searches_per_second, k.searches_in_flight,
     k.revoked_at is not null, k.expires_at is not null and k.expires_at <= clock_timestamp(),
-    w.suspended_at is not null, k.expires_at is not null, k.compat, k.sources, d.sealed,
+    w.suspended_at is not null, k.expires_at is not null, k.compat, k.sources, k.max_run, d.sealed,
     coalesce(e.stores_plain_ids, false)
   from pb.keys k join pb.wallets w on w.id = k.wallet_id
   left join pb.data_keys d on d.wallet_id = k.wallet_id left join pb.end_user_settings e on e.wallet_id = k.wallet_id
@@ -3451,7 +3455,8 @@ begin
   return jsonb_build_object(
     'name', k.name, 'mode', k.mode, 'start', k.start, 'scopes', k.scopes, 'allowed_ips', k.allowed_ips,
     'expires_at', pb.iso_time(k.expires_at), 'searches_per_second', k.searches_per_second,
-    'searches_in_flight', k.searches_in_flight, 'compat', k.compat, 'sources', k.sources
+    'searches_in_flight', k.searches_in_flight, 'compat', k.compat, 'sources', k.sources,
+    'max_run', k.max_run
   ) || (
     select coalesce(jsonb_object_agg(
       case l.key when 'shared' then 'budgets' else 'budget_' || l.key end,
@@ -5572,9 +5577,9 @@ begin
     return 'key_limit_reached';
   end if;
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, limits_id, compat, sources, rotated_from)
+    searches_per_second, searches_in_flight, limits_id, compat, sources, max_run, rotated_from)
   values (new_id, k.wallet_id, k.mode, k.name, new_start, new_pepper, new_digest, k.scopes, k.allowed_ips,
-    k.expires_at, k.searches_per_second, k.searches_in_flight, k.limits_id, k.compat, k.sources, old_id);
+    k.expires_at, k.searches_per_second, k.searches_in_flight, k.limits_id, k.compat, k.sources, k.max_run, old_id);
   update pb.keys f
   set expires_at = least(coalesce(f.expires_at, 'infinity'), now_at + make_interval(secs => grace_seconds))
   where f.id = old_id and f.wallet_id = k.wallet_id
@@ -7571,7 +7576,7 @@ CREATE TRIGGER reversals_forward_only BEFORE DELETE OR UPDATE ON pb.reversals FO
 
 CREATE TRIGGER reversals_no_truncate BEFORE TRUNCATE ON pb.reversals FOR EACH STATEMENT EXECUTE FUNCTION pb.forbid_change();
 
-CREATE TRIGGER touch_key BEFORE UPDATE OF scopes, allowed_ips, searches_per_second, searches_in_flight, compat, sources, expires_at, revoked_at ON pb.keys FOR EACH ROW EXECUTE FUNCTION pb.touch_key();
+CREATE TRIGGER touch_key BEFORE UPDATE OF scopes, allowed_ips, searches_per_second, searches_in_flight, compat, sources, max_run, expires_at, revoked_at ON pb.keys FOR EACH ROW EXECUTE FUNCTION pb.touch_key();
 
 CREATE TRIGGER touch_wallet_keys AFTER UPDATE OF suspended_at ON pb.wallets FOR EACH ROW WHEN ((old.suspended_at IS DISTINCT FROM new.suspended_at)) EXECUTE FUNCTION pb.touch_wallet_keys();
 
@@ -7980,6 +7985,8 @@ GRANT SELECT(revoked_reason) ON TABLE pb.keys TO pennyblack_tenant;
 GRANT SELECT(compat) ON TABLE pb.keys TO pennyblack_tenant;
 
 GRANT SELECT(sources) ON TABLE pb.keys TO pennyblack_tenant;
+
+GRANT SELECT(max_run) ON TABLE pb.keys TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) FROM PUBLIC;
 

@@ -24,7 +24,7 @@ create or replace trigger emit_revoked_key_event after update of revoked_at on p
   for each row when (old.revoked_at is null and new.revoked_at is not null) execute function pb.emit_key_event();
 
 create or replace trigger touch_key
-  before update of scopes, allowed_ips, searches_per_second, searches_in_flight, compat, sources, expires_at, revoked_at
+  before update of scopes, allowed_ips, searches_per_second, searches_in_flight, compat, sources, max_run, expires_at, revoked_at
   on pb.keys
   for each row execute function pb.touch_key();
 

@@ -39,7 +39,7 @@ const tenantMayRead: Record<string, string[]> = {
   ),
   transfers: ["id", "wallet_id", "search_id", "kind", "from_account", "to_account", "amount_micros", "created_at"],
   keys: words(
-    "id wallet_id mode name start scopes allowed_ips searches_per_second searches_in_flight limits_id compat sources",
+    "id wallet_id mode name start scopes allowed_ips searches_per_second searches_in_flight limits_id compat sources max_run",
     "expires_at revoked_at revoked_reason rotated_from last_used_at created_at",
   ),
   budgets: words("id wallet_id mode name amount_micros period per_end_user alerts created_at archived_at"),

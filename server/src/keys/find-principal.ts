@@ -7,6 +7,7 @@ import { toCompat } from "./compat.ts";
 import { keyResource } from "./key-resource.ts";
 import { insufficientScope, isListed, type OnFound, type Principal, toBlockList } from "./keys.ts";
 import { listKeys } from "./list-keys.ts";
+import { toMaxRun } from "./max-run.ts";
 import { toSourcePolicy } from "./source-policy.ts";
 
 /** The principal of one of the wallet's keys, after the checks that a search with the key itself would go through. */
@@ -21,6 +22,7 @@ export async function findPrincipal(
   const settings = {
     ...(key.compat && { compat: toCompat(key.compat) }),
     ...(key.sources && { sources: toSourcePolicy(key.sources) }),
+    ...(key.maxRun && { maxRun: toMaxRun(key.maxRun) }),
   };
   const principal = { keyId, walletId, mode, scopes, searchesPerSecond, searchesInFlight, ...settings };
   onFound(principal);

@@ -9,6 +9,7 @@ import type { MaxOnlyDomains } from "../lib/source-policy.ts";
 import { compatSchema, findCompatFaults } from "./compat.ts";
 import type { KeyMode } from "./key-format.ts";
 import type { KeyFields } from "./manage-keys.ts";
+import { findMaxRunFaults, newMaxRunSchema, normalizeMaxRun } from "./max-run.ts";
 import { defaultScopes, type Scope, scopesOf } from "./scopes.ts";
 import { findSourcesFaults, normalizeSources, sourcesSchema } from "./source-policy.ts";
 
@@ -84,6 +85,7 @@ const changeable = {
   ),
   compat: Type.Optional(orNull(compatSchema)),
   sources: Type.Optional(orNull(sourcesSchema)),
+  max_run: Type.Optional(orNull(newMaxRunSchema)),
 };
 
 export const newKeySchema = Type.Object(
@@ -157,10 +159,11 @@ export function readKeyChanges(body: Static<typeof keyChangesSchema>, maxOnly: M
 
 /** Faults of a management key, which cannot search. */
 export function findSpendingLimits(
-  fields: Pick<KeyFields, "budget" | "end_user_limit" | "budgets" | "sources">,
+  fields: Pick<KeyFields, "budget" | "end_user_limit" | "budgets" | "sources"> & { max_run?: unknown },
 ): Fault[] {
-  const { budget, end_user_limit, sources } = fields;
-  const limits = { budget, end_user_limit, budgets: fields.budgets?.length ? fields.budgets : undefined, sources };
+  const { budget, end_user_limit, sources, max_run } = fields;
+  const budgets = fields.budgets?.length ? fields.budgets : undefined;
+  const limits = { budget, end_user_limit, budgets, sources, max_run };
   return Object.entries(limits).flatMap(([name, limit]) =>
     limit ? [fieldFault(name, "is not allowed for a management key")] : [],
   );
@@ -168,7 +171,7 @@ export function findSpendingLimits(
 
 function readFields(body: Static<typeof keyChangesSchema>, faults: Fault[], maxOnly: MaxOnlyDomains): KeyFields {
   const { name, allowed_ips, expires_at, searches_per_second, searches_in_flight } = body;
-  const { budget, end_user_limit, budgets, compat, sources } = body;
+  const { budget, end_user_limit, budgets, compat, sources, max_run } = body;
   for (const [index, network] of (allowed_ips ?? []).entries()) {
     if (!isNetwork(network)) faults.push(fieldFault(`allowed_ips/${index}`, networkRule));
   }
@@ -176,11 +179,16 @@ function readFields(body: Static<typeof keyChangesSchema>, faults: Fault[], maxO
   if (expiryFault !== undefined) faults.push(fieldFault("expires_at", expiryFault));
   if (compat) faults.push(...findCompatFaults(compat));
   if (sources) faults.push(...findSourcesFaults(sources, maxOnly));
+  if (max_run) faults.push(...findMaxRunFaults(max_run));
   faults.push(...findBudgetFaults(body));
   if (faults.length > 0) throw invalidInput(faults);
   const limits = { searches_per_second, searches_in_flight, budget: readBudget(budget), budgets };
   const endUserLimit = end_user_limit && { ...end_user_limit, amount: String(parseUsd(end_user_limit.amount)) };
-  const settings = { compat, sources: sources && normalizeSources(sources) };
+  const settings = {
+    compat,
+    sources: sources && normalizeSources(sources),
+    max_run: max_run && normalizeMaxRun(max_run),
+  };
   const fields = { name, allowed_ips, expires_at, ...limits, end_user_limit: endUserLimit, ...settings };
   // JSON.stringify drops undefined fields, which leaves them unchanged.
   return fields as KeyFields;

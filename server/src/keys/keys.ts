@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { createLane } from "../db/lane.ts";
 import { type Queryable, withTimeout } from "../db/pool.ts";
 import type { Compat } from "../dialects/dialects.ts";
+import type { MaxRun } from "../lib/max-run.ts";
 import type { SourcePolicy } from "../lib/source-policy.ts";
 import type { KeyGuessLimiter } from "../limits/key-guessing.ts";
 import { Problem, type ProblemOptions } from "../problems/problems.ts";
@@ -12,6 +13,7 @@ import { describeInvalidKey } from "./describe-invalid-key.ts";
 import { maxSearches } from "./key-body.ts";
 import { type CachedKey, createKeyCache } from "./key-cache.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
+import { type MaxRunBody, toMaxRun } from "./max-run.ts";
 import { defaultScopes, hasScope, type Scope } from "./scopes.ts";
 import { type SourcesBody, toSourcePolicy } from "./source-policy.ts";
 
@@ -33,6 +35,8 @@ export interface Principal {
   compat?: Compat;
   /** Undefined if searches may return results of every domain. */
   sources?: SourcePolicy;
+  /** Undefined if its callers can name any run, or none. */
+  maxRun?: MaxRun;
   /** Of the wallet. Undefined if it had none at the look-up, and for a key chosen in the console. */
   sealedDataKey?: Buffer | undefined;
   /** Whether the wallet stores the ids of end users as they are sent. Undefined for a key chosen in the console. */
@@ -241,6 +245,7 @@ interface KeyRow {
   has_expiry: boolean;
   compat: CompatBody | null;
   sources: SourcesBody | null;
+  max_run: MaxRunBody | null;
   data_key: Buffer | null;
   stores_plain_end_users: boolean;
 }
@@ -275,6 +280,7 @@ function toFoundKey(row: KeyRow): FoundKey {
     hasExpiry: row.has_expiry,
     ...(row.compat && { compat: toCompat(row.compat) }),
     ...(row.sources && { sources: toSourcePolicy(row.sources) }),
+    ...(row.max_run && { maxRun: toMaxRun(row.max_run) }),
     sealedDataKey: row.data_key ?? undefined,
     storesPlainEndUsers: row.stores_plain_end_users,
   };

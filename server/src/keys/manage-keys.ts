@@ -5,6 +5,7 @@ import { type BudgetOfKey, type KeyBudget, readBudgetsOfKeys, readKeyBudgets } f
 import type { CompatBody } from "./compat.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, startOfKey } from "./key-format.ts";
 import { type KeyView, listKeys } from "./list-keys.ts";
+import type { MaxRunBody } from "./max-run.ts";
 import type { SourcesBody } from "./source-policy.ts";
 
 // Key management by a management key or by a person in the console. The database checks permissions and applies each change
@@ -65,6 +66,7 @@ export interface KeyFields {
   budgets?: readonly string[];
   compat?: CompatBody | null;
   sources?: SourcesBody | null;
+  max_run?: MaxRunBody | null;
 }
 
 export interface CreatedKey {

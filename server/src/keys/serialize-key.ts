@@ -4,6 +4,7 @@ import { formatUsd, type Micros } from "../lib/money.ts";
 import type { KeyBudget } from "../wallet/wallet.ts";
 import { compatSchema } from "./compat.ts";
 import type { KeyWithBudget } from "./manage-keys.ts";
+import { maxRunSchema } from "./max-run.ts";
 import { budgetOfKeySchema, creatorSchema, serializeBudgetOfKey, timeOrNull, usd } from "./serialize-budget.ts";
 import { sourcesSchema } from "./source-policy.ts";
 
@@ -60,6 +61,7 @@ export const keySchema = Type.Object(
     }),
     compat: Type.Union([compatSchema, Type.Null()], { description: "Null without settings." }),
     sources: Type.Union([sourcesSchema, Type.Null()], { description: "Null if results of every domain are returned." }),
+    max_run: Type.Union([maxRunSchema, Type.Null()], { description: "Null if searches can name any run, or none." }),
     expires_at: timeOrNull("Null for no expiry."),
     revoked_at: timeOrNull("Null if not revoked."),
     revoked_reason: Type.Union([Type.Enum(["owner", "operator", "leaked", "account_deleted"]), Type.Null()]),
@@ -156,6 +158,7 @@ export function serializeKey(key: KeyWithBudget) {
     budgets: key.sharedBudgets.map(serializeBudgetOfKey),
     compat: key.compat,
     sources: key.sources,
+    max_run: key.maxRun,
     expires_at: formatTime(key.expiresAt),
     revoked_at: formatTime(key.revokedAt),
     revoked_reason: key.revokedReason,

@@ -5,6 +5,7 @@ import { fieldFault, invalidInput } from "../http/input/faults.ts";
 import { describeFaults } from "../http/input/read-json.ts";
 import { NoResponse } from "../http/no-response.ts";
 import type { Principal } from "../keys/keys.ts";
+import { findRunRule } from "../lib/max-run.ts";
 import { formatUsd, type Micros, parseUsd, priceMicros } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
 import type { SearchAnswer } from "../search/search.ts";
@@ -54,7 +55,7 @@ async function searchWeb({ run, ...body }: Arguments, call: ToolCall): Promise<C
   const { caller, requestId } = call;
   let budgets: readonly BudgetState[] = [];
   try {
-    const fault = run === undefined ? undefined : findRunFault(run);
+    const fault = findRunFault(run, caller);
     const { id, max, ttl = 3_600 } = (fault ? {} : (run ?? {})) as { id?: string; max?: string; ttl?: number };
     const answer = await call.runSearch({
       readBody() {
@@ -149,10 +150,16 @@ const acceptsNoArguments = Compile(noArguments);
 const namedRun = Type.Object({ run: runSchema });
 const acceptsRun = Compile(namedRun);
 
-function findRunFault(run: unknown): Problem | undefined {
+function findRunFault(run: unknown, { maxRun }: Principal): Problem | undefined {
   const named = { run };
+  if (run === undefined) return toProblem(findRunRule(maxRun, undefined));
   if (!acceptsRun.Check(named)) return invalidInput(describeFaults(namedRun, named, { name: "id", budget: "max" }));
-  if ((parseUsd(named.run.max) ?? 0n) >= priceMicros) return undefined;
+  const max = parseUsd(named.run.max) ?? 0n;
+  if (max >= priceMicros) return toProblem(findRunRule(maxRun, max));
   const detail = `must be at least ${formatUsd(priceMicros)} USD, the price of a search`;
   return invalidInput([fieldFault("run/max", detail, "out_of_range")]);
+}
+
+function toProblem(runRule: string | undefined): Problem | undefined {
+  return runRule === undefined ? undefined : invalidInput([fieldFault("run", runRule)]);
 }

@@ -1,5 +1,6 @@
 import { describeText, didYouMean, headerFault, invalidHeader, invalidInput, listWords } from "../http/input/faults.ts";
 import { endUserPattern } from "../lib/end-user-id.ts";
+import { findRunRule, type MaxRun } from "../lib/max-run.ts";
 import { formatUsd, type Micros, parseUsd, priceMicros } from "../lib/money.ts";
 import { suggest } from "../lib/suggest.ts";
 
@@ -15,8 +16,14 @@ const runParameters = ["max", "ttl"];
 const maxRunLength = 500;
 
 /** `Search-Run: <id>; max=0.50; ttl=3600`. `max` is required on every request, so that no run is unlimited by mistake. */
-export function readRun(header: string | undefined): Run | undefined {
-  if (header === undefined) return undefined;
+export function readRun(header: string | undefined, maxRun?: MaxRun): Run | undefined {
+  const run = header === undefined ? undefined : parseRun(header);
+  const rule = findRunRule(maxRun, run?.maxMicros);
+  if (rule !== undefined) throw invalidHeader("Search-Run", rule);
+  return run;
+}
+
+function parseRun(header: string): Run {
   if (header.length > maxRunLength) {
     throw invalidHeader("Search-Run", `must have at most ${maxRunLength} characters, but ${describeText(header)}`);
   }

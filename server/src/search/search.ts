@@ -50,7 +50,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
     request.setHeaders(slot.headers);
     const { headers, input, sources } = await readSearch(request, caller, dependencies);
     assertSentOnce(request.rawHeaders, headers);
-    const run = readRun(headers["search-run"]);
+    const run = readRun(headers["search-run"], caller.maxRun);
     facts.run = run?.name;
     const endUserId = readEndUser(headers["search-for"]);
     const ranking = readRankOptions(headers);

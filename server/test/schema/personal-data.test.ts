@@ -18,7 +18,7 @@ const notPersonal = `
   cell_transfers.reference cell_transfers.source_cell cell_transfers.target_cell changes.act changes.actor
   changes.outcome changes.salt changes.values_digest changes.visibility closed_days.searches_sum
   closed_days.transfers_sum closed_months.trial_balance data_keys.sealed data_keys.secret_id event_throttles.type
-  events.type hour_trees.hashes keys.compat keys.digest keys.revoked_reason keys.scopes keys.sources keys.start
+  events.type hour_trees.hashes keys.compat keys.digest keys.revoked_reason keys.scopes keys.max_run keys.sources keys.start
   incident_updates.text incidents.impact incidents.title ledger_accounts.account ledger_accounts.name ledger_accounts.type ledger_days.root ledger_days.signed
   ledger_hours.records_digest ledger_hours.root ledger_hours.signed migrations.name payment_events.event_id
   payment_events.outcome payment_events.type payment_notices.reason process_reports.kind process_reports.secret_ids

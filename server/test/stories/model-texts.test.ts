@@ -63,8 +63,7 @@ test("the text for a spent budget is to finish with what the model has", () => {
   for (const problem of spent) {
     assert.match(problem.detail, /You were not charged\. Finish with the results you have/);
     const texts = [formatProblem(problem, "request", []), formatFailure(toSdkError(problem), "0.50")];
-    for (const text of texts)
-      assert.match(text, /Next step: do not search again.*\. Finish with what you have, and/);
+    for (const text of texts) assert.match(text, /Next step: do not search again.*\. Finish with what you have, and/);
   }
 });
 

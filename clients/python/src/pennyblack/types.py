@@ -349,6 +349,13 @@ class KeySources(TypedDict, total=False):
     only: List[str]
 
 
+class MaxRun(TypedDict):
+    #: The largest `max` of a run that a search can name, in USD.
+    max: str
+    #: Whether every search must name a run.
+    required: bool
+
+
 class KeyCreator(TypedDict):
     type: Literal["person", "key", "operator"]
     id: Optional[str]
@@ -378,6 +385,8 @@ class Key(TypedDict):
     compat: Optional[KeyCompat]
     #: Null if results of every domain are returned.
     sources: Optional[KeySources]
+    #: Null if searches can name any run, or none.
+    max_run: Optional[MaxRun]
     #: Null for no expiry.
     expires_at: Optional[str]
     #: Null if not revoked.
@@ -426,6 +435,21 @@ class EndUserLimit(TypedDict):
     period: Literal["day", "month"]
 
 
+class _RequiredNewMaxRun(TypedDict):
+    #: The largest `max` of a run that a search can name, in USD, at least 0.01.
+    max: str
+
+
+class NewMaxRun(_RequiredNewMaxRun, total=False):
+    """
+    Limits the runs that searches of a live or test key can name in `Search-Run`. A search with a larger `max`, or
+    without a run if one is required, gets 400. Null for no limit. A change replaces both fields.
+    """
+
+    #: Whether every search must name a run.
+    required: bool
+
+
 Scope = Literal[
     "search",
     "wallet:read",
@@ -455,6 +479,7 @@ class CreateKeyRequest(_RequiredCreateKeyRequest, total=False):
     budgets: List[str]
     compat: Optional[KeyCompat]
     sources: Optional[KeySources]
+    max_run: Optional[NewMaxRun]
     #: Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write`
     #: includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys.
     scopes: List[Scope]
@@ -479,6 +504,7 @@ class UpdateKeyRequest(TypedDict, total=False):
     budgets: List[str]
     compat: Optional[KeyCompat]
     sources: Optional[KeySources]
+    max_run: Optional[NewMaxRun]
 
 
 class RotateKeyRequest(TypedDict):

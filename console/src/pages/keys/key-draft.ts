@@ -11,6 +11,8 @@ export interface KeyDraft {
   endUserLimit: KeyEndUserLimit;
   /** Ids of shared budgets. */
   budgets: string[];
+  /** The amount can be empty for no limit. */
+  maxRun: { max: string; required: boolean };
   /** Value of a datetime-local input, in local time. Empty for no expiry. */
   expires: string;
   /** One address or range per line. Empty to allow any. */
@@ -26,7 +28,7 @@ export interface KeyDraft {
 
 export type KeyErrors = Partial<
   Record<
-    "name" | BudgetPeriod | "endUserLimit" | "expires" | "ips" | "block" | "only" | "perSecond" | "inFlight",
+    "name" | BudgetPeriod | "endUserLimit" | "maxRun" | "expires" | "ips" | "block" | "only" | "perSecond" | "inFlight",
     string
   >
 >;
@@ -37,6 +39,7 @@ export const emptyDraft = (mode: Key["mode"]): KeyDraft => ({
   budget: { total: "", day: "", month: "" },
   endUserLimit: { amount: "", period: "day" },
   budgets: [],
+  maxRun: { max: "", required: false },
   expires: "",
   ips: "",
   block: "",
@@ -56,6 +59,7 @@ export function toDraft(key: Key): KeyDraft {
     budget: { total: limit("total"), day: limit("day"), month: limit("month") },
     endUserLimit: { amount: toField(key.end_user_limit?.amount), period: key.end_user_limit?.period ?? "day" },
     budgets: key.budgets.map(({ id }) => id),
+    maxRun: { max: toField(key.max_run?.max), required: key.max_run?.required ?? false },
     expires: key.expires_at === null ? "" : toLocalField(new Date(key.expires_at)),
     ips: key.allowed_ips?.join("\n") ?? "",
     block: key.sources?.block?.join("\n") ?? "",
@@ -77,6 +81,9 @@ export function findErrors(draft: KeyDraft, now: Date): KeyErrors {
     if (!isAmount(text)) errors[period] = "Enter an amount such as 5 or 12.50.";
   }
   if (!isAmount(draft.endUserLimit.amount.trim())) errors.endUserLimit = "Enter an amount such as 0.50.";
+  const { max, required } = draft.maxRun;
+  if (!isAmount(max.trim())) errors.maxRun = "Enter an amount such as 0.50.";
+  else if (required && max.trim() === "") errors.maxRun = "Enter the largest budget of a run.";
   if (draft.expires !== "" && !(Date.parse(draft.expires) > now.getTime()))
     errors.expires = "Enter a future date and time.";
   for (const field of ["block", "only"] as const) {
@@ -121,6 +128,7 @@ export function toChanges(draft: KeyDraft): Record<string, unknown> {
     month: parseAmount(draft.budget.month) ?? null,
   };
   const endUserAmount = parseAmount(draft.endUserLimit.amount);
+  const maxRun = parseAmount(draft.maxRun.max);
   const hasBudget = Object.values(limits).some((limit) => limit !== null);
   return {
     name: draft.name.trim(),
@@ -134,6 +142,7 @@ export function toChanges(draft: KeyDraft): Record<string, unknown> {
         block.length + only.length === 0
           ? null
           : { ...(block.length > 0 && { block }), ...(only.length > 0 && { only }) },
+      max_run: maxRun === undefined ? null : { max: maxRun, required: draft.maxRun.required },
       searches_per_second: Number(draft.perSecond || maxRate),
       searches_in_flight: Number(draft.inFlight || maxRate),
     }),

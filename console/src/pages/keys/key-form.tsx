@@ -146,17 +146,19 @@ function SharedBudgetFields({ draft, onChange }: Props) {
 
 function AdvancedSection(props: Props) {
   const { draft, errors } = props;
-  const { endUserLimit, expires, ips, block, only, perSecond, inFlight } = draft;
-  const advanced = [endUserLimit.amount, expires, ips, block, only, perSecond, inFlight];
+  const { endUserLimit, maxRun, expires, ips, block, only, perSecond, inFlight } = draft;
+  const advanced = [endUserLimit.amount, maxRun.max, expires, ips, block, only, perSecond, inFlight];
   const hasAdvanced = advanced.some((text) => text !== "");
   const [isOpen, setIsOpen] = useState(hasAdvanced);
   const isShown =
     isOpen ||
-    ["endUserLimit", "expires", "ips", "block", "only", "perSecond", "inFlight"].some((field) => field in errors);
+    ["endUserLimit", "maxRun", "expires", "ips", "block", "only", "perSecond", "inFlight"].some(
+      (field) => field in errors,
+    );
   return (
     <div>
       <UnstyledButton fz="sm" c="var(--pb-accent)" aria-expanded={isShown} onClick={() => setIsOpen(!isOpen)}>
-        {isShown ? "Hide advanced options" : "Advanced: end users, expiry, IP addresses, domains, rate limits"}
+        {isShown ? "Hide advanced options" : "Advanced: end users, runs, expiry, IP addresses, domains, rate limits"}
       </UnstyledButton>
       <Collapse expanded={isShown}>
         <AdvancedFields {...props} />
@@ -169,6 +171,7 @@ function AdvancedFields({ draft, errors, isNew, onChange }: Props) {
   return (
     <Stack gap="md" pt="md">
       {draft.mode !== "mgmt" && <EndUserFields draft={draft} errors={errors} onChange={onChange} isNew={isNew} />}
+      {draft.mode !== "mgmt" && <RunFields draft={draft} errors={errors} onChange={onChange} isNew={isNew} />}
       <TextInput
         type="datetime-local"
         label="Expires"
@@ -225,6 +228,36 @@ function EndUserFields({ draft, errors, onChange }: Props) {
           }}
         />
       </div>
+    </div>
+  );
+}
+
+function RunFields({ draft, errors, onChange }: Props) {
+  const { maxRun } = draft;
+  return (
+    <div role="group" aria-label="Runs">
+      <Text size="sm" fw={600}>
+        Runs
+      </Text>
+      <Text size="xs" c="dimmed" mb={6}>
+        The largest budget that a program can give to one of its tasks, in the header Search-Run. Leave empty for no
+        limit.
+      </Text>
+      <div className={classes.periods}>
+        <AmountInput
+          label="Each run"
+          placeholder="No limit"
+          value={maxRun.max}
+          error={errors.maxRun}
+          onChange={(max) => onChange({ ...draft, maxRun: { ...maxRun, max } })}
+        />
+      </div>
+      <Checkbox
+        mt="xs"
+        label="Every search must name a run"
+        checked={maxRun.required}
+        onChange={(event) => onChange({ ...draft, maxRun: { ...maxRun, required: event.currentTarget.checked } })}
+      />
     </div>
   );
 }
