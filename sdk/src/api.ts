@@ -564,6 +564,8 @@ export type Key = {
     budgets: BudgetOfKey[];
     /** Null without settings. */
     compat: KeyCompat | null;
+    /** Your own id, unique among the keys of a mode that are not revoked, by which `pennyblack apply` finds the object. Null for none. */
+    external_id: string | null;
     /** Null if results of every domain are returned. */
     sources: KeySources | null;
     /** Null if searches can name any run, or none. */
@@ -645,6 +647,8 @@ export type CreateKeyRequest = {
     compat?: KeyCompat | null;
     sources?: KeySources | null;
     max_run?: NewMaxRun | null;
+    /** Your own id, unique among the keys of a mode that are not revoked, by which `pennyblack apply` finds the object. Null for none. */
+    external_id?: string | null;
     /** Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write` includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys. */
     scopes?: Scope[];
 };
@@ -670,6 +674,8 @@ export type UpdateKeyRequest = {
     compat?: KeyCompat | null;
     sources?: KeySources | null;
     max_run?: NewMaxRun | null;
+    /** Your own id, unique among the keys of a mode that are not revoked, by which `pennyblack apply` finds the object. Null for none. */
+    external_id?: string | null;
 };
 
 export type RotateKeyRequest = {
@@ -690,6 +696,8 @@ export type Budget = {
     per: "wallet" | "end_user";
     /** Percentages of the amount at which you are warned. */
     alerts: number[];
+    /** Your own id, unique among the budgets of a mode that are not archived, by which `pennyblack apply` finds the object. Null for none. */
+    external_id: string | null;
     /** Spent in the current period, including searches in flight. Null for a budget per end user. */
     spent: string | null;
     /** When the current period ends. Null if it does not. */
@@ -719,6 +727,8 @@ export type CreateBudgetRequest = {
     amount: string;
     /** Percentages of the amount at which you are warned, at most once each per period. Default: 80 and 95, and none per end user. */
     alerts?: number[];
+    /** Your own id, unique among the budgets of a mode that are not archived, by which `pennyblack apply` finds the object. Null for none. */
+    external_id?: string | null;
     /**
      * `total` does not reset. Days, ISO weeks (from Monday) and months are in UTC. It cannot be changed.
      * @enum {string}
@@ -738,6 +748,8 @@ export type UpdateBudgetRequest = {
     amount?: string;
     /** Percentages of the amount at which you are warned, at most once each per period. Default: 80 and 95, and none per end user. */
     alerts?: number[];
+    /** Your own id, unique among the budgets of a mode that are not archived, by which `pennyblack apply` finds the object. Null for none. */
+    external_id?: string | null;
 };
 
 export type Search = {
@@ -982,6 +994,8 @@ export type Webhook = {
     /** For your own use. */
     description: string;
     events: EventType[];
+    /** Your own id, unique among the webhooks of the wallet, by which `pennyblack apply` finds the object. Null for none. */
+    external_id: string | null;
     enabled: boolean;
     /** `gone`: the endpoint returned 410. `failing`: every delivery failed for five days. */
     disabled_reason: ("owner" | "gone" | "failing") | null;
@@ -1003,6 +1017,8 @@ export type CreateWebhookRequest = {
     /** For your own use. */
     description?: string;
     events?: EventType[];
+    /** Your own id, unique among the webhooks of the wallet, by which `pennyblack apply` finds the object. Null for none. */
+    external_id?: string | null;
 };
 
 export type CreatedWebhook = Webhook & {
@@ -1017,6 +1033,8 @@ export type UpdateWebhookRequest = {
     description?: string;
     events?: EventType[];
     enabled?: boolean;
+    /** Your own id, unique among the webhooks of the wallet, by which `pennyblack apply` finds the object. Null for none. */
+    external_id?: string | null;
 };
 
 export type DeletedWebhook = {

@@ -172,10 +172,13 @@ create table pb.budgets (
   alerts smallint[] not null default '{}',
   created_at timestamptz not null default clock_timestamp(),
   archived_at timestamptz,
+  external_id text check (length(external_id) between 1 and 64),
   constraint budgets_by_mode unique (wallet_id, id, mode),
   constraint end_user_limit_with_period check (period is not null or not per_end_user)
 );
 
+create unique index budgets_by_external_id on pb.budgets (wallet_id, mode, external_id)
+  where external_id is not null and archived_at is null;
 create index archived_budgets on pb.budgets (archived_at) where archived_at is not null;
 
 -- The budgets that a key spends from. A key and its rotated successors share them, and so do the connected apps of a person.
@@ -296,6 +299,7 @@ create table pb.keys (
   compat jsonb constraint compat_is_object check (jsonb_typeof(compat) = 'object'),
   sources jsonb constraint sources_is_object check (jsonb_typeof(sources) = 'object'),
   max_run jsonb constraint max_run_is_object check (jsonb_typeof(max_run) = 'object'),
+  external_id text check (length(external_id) between 1 and 64),
   unique (wallet_id, id),
   constraint known_scopes
     check (scopes <@ array[
@@ -312,6 +316,9 @@ create table pb.keys (
   constraint rotation_in_same_wallet foreign key (wallet_id, rotated_from) references pb.keys (wallet_id, id)
 ) with (fillfactor = 70);
 
+-- `pennyblack apply` finds its objects by these ids. A retry of a creation whose response was lost must not create a second one.
+create unique index keys_by_external_id on pb.keys (wallet_id, mode, external_id)
+  where external_id is not null and revoked_at is null;
 create index keys_not_revoked on pb.keys (wallet_id, id desc) where revoked_at is null;
 create index keys_by_change on pb.keys (changed_at) where changed_at > '-infinity';
 
@@ -849,7 +856,9 @@ create table pb.webhook_endpoints (
   disabled_at timestamptz,
   disabled_reason text check (disabled_reason in ('owner', 'gone', 'failing')),
   created_at timestamptz not null default clock_timestamp(),
+  external_id text check (length(external_id) between 1 and 64),
   unique (wallet_id, id),
+  constraint webhooks_by_external_id unique (wallet_id, external_id),
   constraint subscribes_to_known_events check (
     cardinality(events) > 0 and events <@ array[
       'wallet.low_balance', 'wallet.depleted', 'top_up.succeeded', 'top_up.failed',

@@ -145,12 +145,24 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
   return jsonb_build_object(
     'name', b.name, 'mode', b.mode, 'amount', pb.usd(b.amount_micros), 'period', coalesce(b.period, 'total'),
-    'per', case when b.per_end_user then 'end_user' else 'wallet' end, 'alerts', b.alerts
+    'per', case when b.per_end_user then 'end_user' else 'wallet' end, 'alerts', b.alerts,
+    'external_id', b.external_id
   );
 end
 $$;
 
--- p_options: mode, name, amount_micros, period, per_end_user and alerts. The server has validated them. A wallet has at most 1,000
+-- Whether another budget of the wallet has this external id. An archived budget no longer has it.
+create or replace function pb.is_budget_id_taken(b pb.budgets) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select exists (
+    select from pb.budgets f
+    where f.wallet_id = pb.own_wallet() and f.mode = b.mode and f.external_id = b.external_id and f.archived_at is null
+      and f.id is distinct from b.id
+  );
+end;
+
+-- p_options: external_id, mode, name, amount_micros, period, per_end_user and alerts. The server has validated them. A wallet has at most 1,000
 -- shared budgets.
 create or replace function pb.create_own_budget(p_actor uuid, new_id uuid, p_options jsonb) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -167,15 +179,18 @@ begin
     where f.wallet_id = pb.own_wallet() and f.name is not null and f.archived_at is null
   ) then
     return 'budget_limit_reached';
+  elsif pb.is_budget_id_taken(b) then
+    return 'external_id_taken';
   end if;
-  insert into pb.budgets (id, wallet_id, mode, name, amount_micros, period, per_end_user, alerts)
-  values (new_id, pb.own_wallet(), b.mode, b.name, b.amount_micros, b.period, b.per_end_user, b.alerts);
+  insert into pb.budgets (id, wallet_id, mode, name, amount_micros, period, per_end_user, alerts, external_id)
+  values (new_id, pb.own_wallet(), b.mode, b.name, b.amount_micros, b.period, b.per_end_user, b.alerts,
+    b.external_id);
   perform pb.record_own_change(p_actor, 'budget.create', new_id::text, p_after => pb.budget_settings(b));
   return 'done';
 end
 $$;
 
--- p_changes: name, amount_micros, alerts; omitted fields do not change.
+-- p_changes: external_id, name, amount_micros, alerts; omitted fields do not change.
 create or replace function pb.change_own_budget(p_actor uuid, p_budget uuid, p_changes jsonb) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -195,8 +210,11 @@ begin
   changed := jsonb_populate_record(b, p_changes);
   if b.per_end_user and cardinality(changed.alerts) > 0 then
     return 'alerts_per_end_user';
+  elsif pb.is_budget_id_taken(changed) then
+    return 'external_id_taken';
   end if;
-  update pb.budgets f set name = changed.name, alerts = changed.alerts where f.id = p_budget;
+  update pb.budgets f set name = changed.name, alerts = changed.alerts, external_id = changed.external_id
+  where f.id = p_budget;
   perform pb.set_budget_amount(changed, changed.amount_micros);
   perform pb.record_own_change(
     p_actor, 'budget.change', p_budget::text, pb.budget_settings(b), pb.budget_settings(changed)

@@ -169,7 +169,7 @@ begin
     'name', k.name, 'mode', k.mode, 'start', k.start, 'scopes', k.scopes, 'allowed_ips', k.allowed_ips,
     'expires_at', pb.iso_time(k.expires_at), 'searches_per_second', k.searches_per_second,
     'searches_in_flight', k.searches_in_flight, 'compat', k.compat, 'sources', k.sources,
-    'max_run', k.max_run
+    'max_run', k.max_run, 'external_id', k.external_id
   ) || (
     select coalesce(jsonb_object_agg(
       case l.key when 'shared' then 'budgets' else 'budget_' || l.key end,
@@ -180,8 +180,19 @@ begin
 end
 $$;
 
--- p_options: name, scopes, allowed_ips, expires_at, searches_per_second, searches_in_flight, compat, sources, max_run, budget with
--- total, day and month in micros, end_user_limit with amount in micros and period, and budgets, the ids of shared budgets. The server has
+-- Whether another key of the wallet has this external id. A revoked key no longer has it.
+create or replace function pb.is_key_id_taken(p_mode pb.key_mode, p_external_id text, p_key uuid default null) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select exists (
+    select from pb.keys k
+    where k.wallet_id = pb.own_wallet() and k.mode = p_mode and k.external_id = p_external_id and k.revoked_at is null
+      and k.id is distinct from p_key
+  );
+end;
+
+-- p_options: external_id, name, scopes, allowed_ips, expires_at, searches_per_second, searches_in_flight, compat, sources, max_run,
+-- budget with total, day and month in micros, end_user_limit with amount in micros and period, and budgets, the ids of shared budgets. The server has
 -- validated them. A management key has the restrictions of the acting key that are not in p_options.
 create or replace function pb.create_own_key(
   p_actor uuid, new_id uuid, new_mode pb.key_mode, new_start text, new_pepper smallint, new_digest bytea,
@@ -209,14 +220,17 @@ begin
     return wider || '_too_wide';
   elsif not pb.are_own_budgets(new_mode, p_options -> 'budgets') then
     return 'unknown_budget';
+  elsif pb.is_key_id_taken(new_mode, k.external_id) then
+    return 'external_id_taken';
   elsif not pb.is_below_key_limit() then
     return 'key_limit_reached';
   end if;
   new_limits := pb.save_key_limits(pb.own_wallet(), null, new_mode, pb.merge_key_limits('{}', p_options));
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, limits_id, compat, sources, max_run)
+    searches_per_second, searches_in_flight, limits_id, compat, sources, max_run, external_id)
   values (new_id, pb.own_wallet(), new_mode, k.name, new_start, new_pepper, new_digest, k.scopes,
-    k.allowed_ips, k.expires_at, k.searches_per_second, k.searches_in_flight, new_limits, k.compat, k.sources, k.max_run);
+    k.allowed_ips, k.expires_at, k.searches_per_second, k.searches_in_flight, new_limits, k.compat, k.sources, k.max_run,
+    k.external_id);
   perform pb.record_own_change(p_actor, 'key.create', new_id::text, p_after => pb.key_settings(f))
   from pb.keys f where f.id = new_id and f.wallet_id = pb.own_wallet();
   return 'done';
@@ -265,6 +279,8 @@ begin
   );
   if wider is not null then
     return wider || '_too_wide';
+  elsif pb.is_key_id_taken(k.mode, changed.external_id, p_key) then
+    return 'external_id_taken';
   end if;
 
   settings_before := pb.key_settings(k);
@@ -275,14 +291,15 @@ begin
   end if;
   update pb.keys f set name = changed.name, allowed_ips = changed.allowed_ips, expires_at = changed.expires_at,
     searches_per_second = changed.searches_per_second, searches_in_flight = changed.searches_in_flight,
-    limits_id = changed.limits_id, compat = changed.compat, sources = changed.sources, max_run = changed.max_run
+    limits_id = changed.limits_id, compat = changed.compat, sources = changed.sources, max_run = changed.max_run,
+    external_id = changed.external_id
   where f.id = p_key and f.wallet_id = pb.own_wallet();
   perform pb.record_own_change(p_actor, 'key.change', p_key::text, settings_before, pb.key_settings(changed));
   return 'done';
 end
 $$;
 
--- Creates a copy of the key with a new secret. The old key expires after the grace period.
+-- Creates a copy of the key with a new secret, which takes over the external id. The old key expires after the grace period.
 create or replace function pb.rotate_own_key(
   p_actor uuid, old_id uuid, new_id uuid, new_start text, new_pepper smallint, new_digest bytea,
   grace_seconds integer
@@ -291,6 +308,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   refusal text;
   now_at timestamptz;
+  ends timestamptz;
   k pb.keys;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
@@ -318,16 +336,18 @@ begin
   elsif grace_seconds > 0 and not pb.is_below_key_limit() then
     return 'key_limit_reached';
   end if;
-  insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, limits_id, compat, sources, max_run, rotated_from)
-  values (new_id, k.wallet_id, k.mode, k.name, new_start, new_pepper, new_digest, k.scopes, k.allowed_ips,
-    k.expires_at, k.searches_per_second, k.searches_in_flight, k.limits_id, k.compat, k.sources, k.max_run, old_id);
   update pb.keys f
-  set expires_at = least(coalesce(f.expires_at, 'infinity'), now_at + make_interval(secs => grace_seconds))
+  set expires_at = least(coalesce(f.expires_at, 'infinity'), now_at + make_interval(secs => grace_seconds)),
+    external_id = null
   where f.id = old_id and f.wallet_id = k.wallet_id
-  returning f.expires_at into k.expires_at;
+  returning f.expires_at into ends;
+  insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
+    searches_per_second, searches_in_flight, limits_id, compat, sources, max_run, external_id, rotated_from)
+  values (new_id, k.wallet_id, k.mode, k.name, new_start, new_pepper, new_digest, k.scopes, k.allowed_ips,
+    k.expires_at, k.searches_per_second, k.searches_in_flight, k.limits_id, k.compat, k.sources, k.max_run,
+    k.external_id, old_id);
   perform pb.record_own_change(p_actor, 'key.rotate', new_id::text, p_after => jsonb_build_object(
-    'name', k.name, 'start', new_start, 'rotated_from', old_id, 'previous_expires_at', pb.iso_time(k.expires_at)
+    'name', k.name, 'start', new_start, 'rotated_from', old_id, 'previous_expires_at', pb.iso_time(ends)
   ));
   return 'done';
 end

@@ -97,9 +97,9 @@ grant select (id, wallet_id, search_id, kind, from_account, to_account, amount_m
   on pb.transfers to pennyblack_tenant;
 grant select (
   id, wallet_id, mode, name, start, scopes, allowed_ips, searches_per_second, searches_in_flight, limits_id, compat, sources, max_run,
-  expires_at, revoked_at, revoked_reason, rotated_from, last_used_at, created_at
+  external_id, expires_at, revoked_at, revoked_reason, rotated_from, last_used_at, created_at
 ) on pb.keys to pennyblack_tenant;
-grant select (id, wallet_id, mode, name, amount_micros, period, per_end_user, alerts, created_at, archived_at)
+grant select (id, wallet_id, mode, name, amount_micros, period, per_end_user, alerts, external_id, created_at, archived_at)
   on pb.budgets to pennyblack_tenant;
 grant select (limits_id, wallet_id, budget_id, position) on pb.key_limit_budgets to pennyblack_tenant;
 grant select (id, wallet_id, mode, budget_id, subject, limit_micros, spent_micros, opened_at, resets_at)
@@ -117,7 +117,8 @@ grant select (wallet_id, day, mode, end_user, searches, charged_micros) on pb.us
 grant select (wallet_id, stores_plain_ids) on pb.end_user_settings to pennyblack_tenant;
 grant select (id, wallet_id, type, data, created_at) on pb.events to pennyblack_tenant;
 grant select (
-  id, wallet_id, url, description, events, previous_until, failing_since, disabled_at, disabled_reason, created_at
+  id, wallet_id, url, description, events, previous_until, failing_since, disabled_at, disabled_reason, external_id,
+  created_at
 ) on pb.webhook_endpoints to pennyblack_tenant;
 grant select (
   id, wallet_id, endpoint_id, event_id, state, attempts, due_at, last_attempt_at, response_status, last_error,

@@ -202,7 +202,9 @@ CREATE TABLE pb.budgets (
     alerts smallint[] DEFAULT '{}'::smallint[] NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     archived_at timestamp with time zone,
+    external_id text,
     CONSTRAINT budgets_amount_micros_check CHECK ((amount_micros >= 0)),
+    CONSTRAINT budgets_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 64))),
     CONSTRAINT budgets_period_check CHECK ((period = ANY (ARRAY['day'::text, 'week'::text, 'month'::text]))),
     CONSTRAINT end_user_limit_with_period CHECK (((period IS NOT NULL) OR (NOT per_end_user))),
     CONSTRAINT management_keys_do_not_spend CHECK ((mode <> 'mgmt'::pb.key_mode))
@@ -624,7 +626,8 @@ CREATE FUNCTION pb.budget_settings(b pb.budgets) RETURNS jsonb
 begin
   return jsonb_build_object(
     'name', b.name, 'mode', b.mode, 'amount', pb.usd(b.amount_micros), 'period', coalesce(b.period, 'total'),
-    'per', case when b.per_end_user then 'end_user' else 'wallet' end, 'alerts', b.alerts
+    'per', case when b.per_end_user then 'end_user' else 'wallet' end, 'alerts', b.alerts,
+    'external_id', b.external_id
   );
 end
 $$;
@@ -652,8 +655,10 @@ CREATE TABLE pb.keys (
     compat jsonb,
     sources jsonb,
     max_run jsonb,
+    external_id text,
     CONSTRAINT compat_is_object CHECK ((jsonb_typeof(compat) = 'object'::text)),
     CONSTRAINT keys_digest_check CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT keys_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 64))),
     CONSTRAINT keys_pepper_version_check CHECK ((pepper_version > 0)),
     CONSTRAINT keys_searches_in_flight_check CHECK ((searches_in_flight > 0)),
     CONSTRAINT keys_searches_per_second_check CHECK ((searches_per_second > 0)),
@@ -880,8 +885,11 @@ begin
   changed := jsonb_populate_record(b, p_changes);
   if b.per_end_user and cardinality(changed.alerts) > 0 then
     return 'alerts_per_end_user';
+  elsif pb.is_budget_id_taken(changed) then
+    return 'external_id_taken';
   end if;
-  update pb.budgets f set name = changed.name, alerts = changed.alerts where f.id = p_budget;
+  update pb.budgets f set name = changed.name, alerts = changed.alerts, external_id = changed.external_id
+  where f.id = p_budget;
   perform pb.set_budget_amount(changed, changed.amount_micros);
   perform pb.record_own_change(
     p_actor, 'budget.change', p_budget::text, pb.budget_settings(b), pb.budget_settings(changed)
@@ -932,6 +940,8 @@ begin
   );
   if wider is not null then
     return wider || '_too_wide';
+  elsif pb.is_key_id_taken(k.mode, changed.external_id, p_key) then
+    return 'external_id_taken';
   end if;
 
   settings_before := pb.key_settings(k);
@@ -942,7 +952,8 @@ begin
   end if;
   update pb.keys f set name = changed.name, allowed_ips = changed.allowed_ips, expires_at = changed.expires_at,
     searches_per_second = changed.searches_per_second, searches_in_flight = changed.searches_in_flight,
-    limits_id = changed.limits_id, compat = changed.compat, sources = changed.sources, max_run = changed.max_run
+    limits_id = changed.limits_id, compat = changed.compat, sources = changed.sources, max_run = changed.max_run,
+    external_id = changed.external_id
   where f.id = p_key and f.wallet_id = pb.own_wallet();
   perform pb.record_own_change(p_actor, 'key.change', p_key::text, settings_before, pb.key_settings(changed));
   return 'done';
@@ -973,7 +984,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.change_webhook(p_actor uuid, p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean) RETURNS boolean
+CREATE FUNCTION pb.change_webhook(p_actor uuid, p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean, new_external_id text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -981,24 +992,27 @@ declare
   settings_before jsonb;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
+  if pb.is_webhook_id_taken(new_external_id, p_id) then
+    return 'external_id_taken';
+  end if;
   select pb.webhook_settings(e) into settings_before
   from pb.webhook_endpoints e where e.id = p_id and e.wallet_id = pb.own_wallet() for no key update;
   update pb.webhook_endpoints e
   set url = coalesce(new_url, e.url), description = coalesce(new_description, e.description),
-    events = coalesce(new_events, e.events),
+    events = coalesce(new_events, e.events), external_id = nullif(coalesce(new_external_id, e.external_id), ''),
     disabled_at = case when is_enabled then null else e.disabled_at end,
     disabled_reason = case when is_enabled then null else e.disabled_reason end,
     failing_since = case when is_enabled and e.disabled_at is not null then null else e.failing_since end
   where e.id = p_id and e.wallet_id = pb.own_wallet();
   if not found then
-    return false;
+    return 'not_found';
   end if;
   if not is_enabled then
     perform pb.disable_webhook(p_id, 'owner');
   end if;
   perform pb.record_own_change(p_actor, 'webhook.change', p_id::text, settings_before, pb.webhook_settings(e))
   from pb.webhook_endpoints e where e.id = p_id;
-  return true;
+  return 'done';
 end
 $$;
 
@@ -1668,9 +1682,12 @@ begin
     where f.wallet_id = pb.own_wallet() and f.name is not null and f.archived_at is null
   ) then
     return 'budget_limit_reached';
+  elsif pb.is_budget_id_taken(b) then
+    return 'external_id_taken';
   end if;
-  insert into pb.budgets (id, wallet_id, mode, name, amount_micros, period, per_end_user, alerts)
-  values (new_id, pb.own_wallet(), b.mode, b.name, b.amount_micros, b.period, b.per_end_user, b.alerts);
+  insert into pb.budgets (id, wallet_id, mode, name, amount_micros, period, per_end_user, alerts, external_id)
+  values (new_id, pb.own_wallet(), b.mode, b.name, b.amount_micros, b.period, b.per_end_user, b.alerts,
+    b.external_id);
   perform pb.record_own_change(p_actor, 'budget.create', new_id::text, p_after => pb.budget_settings(b));
   return 'done';
 end
@@ -1701,14 +1718,17 @@ begin
     return wider || '_too_wide';
   elsif not pb.are_own_budgets(new_mode, p_options -> 'budgets') then
     return 'unknown_budget';
+  elsif pb.is_key_id_taken(new_mode, k.external_id) then
+    return 'external_id_taken';
   elsif not pb.is_below_key_limit() then
     return 'key_limit_reached';
   end if;
   new_limits := pb.save_key_limits(pb.own_wallet(), null, new_mode, pb.merge_key_limits('{}', p_options));
   insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, limits_id, compat, sources, max_run)
+    searches_per_second, searches_in_flight, limits_id, compat, sources, max_run, external_id)
   values (new_id, pb.own_wallet(), new_mode, k.name, new_start, new_pepper, new_digest, k.scopes,
-    k.allowed_ips, k.expires_at, k.searches_per_second, k.searches_in_flight, new_limits, k.compat, k.sources, k.max_run);
+    k.allowed_ips, k.expires_at, k.searches_per_second, k.searches_in_flight, new_limits, k.compat, k.sources, k.max_run,
+    k.external_id);
   perform pb.record_own_change(p_actor, 'key.create', new_id::text, p_after => pb.key_settings(f))
   from pb.keys f where f.id = new_id and f.wallet_id = pb.own_wallet();
   return 'done';
@@ -1738,20 +1758,22 @@ begin
 end
 $$;
 
-CREATE FUNCTION pb.create_webhook(p_actor uuid, p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer) RETURNS boolean
+CREATE FUNCTION pb.create_webhook(p_actor uuid, p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer, p_external_id text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
   if (select count(*) from pb.webhook_endpoints e where e.wallet_id = pb.own_wallet()) >= max_endpoints then
-    return false;
+    return 'too_many_endpoints';
+  elsif pb.is_webhook_id_taken(p_external_id, p_id) then
+    return 'external_id_taken';
   end if;
-  insert into pb.webhook_endpoints (id, wallet_id, url, description, events, secret)
-  values (p_id, pb.own_wallet(), p_url, p_description, p_events, p_secret);
+  insert into pb.webhook_endpoints (id, wallet_id, url, description, events, secret, external_id)
+  values (p_id, pb.own_wallet(), p_url, p_description, p_events, p_secret, p_external_id);
   perform pb.record_own_change(p_actor, 'webhook.create', p_id::text, p_after => pb.webhook_settings(e))
   from pb.webhook_endpoints e where e.id = p_id;
-  return true;
+  return 'done';
 end
 $$;
 
@@ -3392,6 +3414,15 @@ CREATE FUNCTION pb.is_below_key_limit() RETURNS boolean
                   LIMIT 1000) created_today));
 END;
 
+CREATE FUNCTION pb.is_budget_id_taken(b pb.budgets) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (EXISTS ( SELECT
+            FROM pb.budgets f
+           WHERE ((f.wallet_id = pb.own_wallet()) AND (f.mode = (is_budget_id_taken.b).mode) AND (f.external_id = (is_budget_id_taken.b).external_id) AND (f.archived_at IS NULL) AND (f.id IS DISTINCT FROM (is_budget_id_taken.b).id)))) AS "exists";
+END;
+
 CREATE FUNCTION pb.is_corrected(p_payment text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3426,9 +3457,50 @@ CREATE FUNCTION pb.is_invited(p_email text) RETURNS boolean
            WHERE ((i.email = is_invited.p_email) AND (i.accepted_at IS NULL) AND (i.expires_at > clock_timestamp())))) AS "exists";
 END;
 
+CREATE FUNCTION pb.is_key_id_taken(p_mode pb.key_mode, p_external_id text, p_key uuid DEFAULT NULL::uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (EXISTS ( SELECT
+            FROM pb.keys k
+           WHERE ((k.wallet_id = pb.own_wallet()) AND (k.mode = is_key_id_taken.p_mode) AND (k.external_id = is_key_id_taken.p_external_id) AND (k.revoked_at IS NULL) AND (k.id IS DISTINCT FROM is_key_id_taken.p_key)))) AS "exists";
+END;
+
 CREATE FUNCTION pb.is_live(s pb.sessions) RETURNS boolean
     LANGUAGE sql STABLE
     RETURN (((s).created_at > (clock_timestamp() - '30 days'::interval)) AND ((s).seen_at > (clock_timestamp() - '7 days'::interval)));
+
+CREATE TABLE pb.webhook_endpoints (
+    id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    url text NOT NULL,
+    description text NOT NULL,
+    events text[] NOT NULL,
+    secret bytea NOT NULL,
+    previous_secret bytea,
+    previous_until timestamp with time zone,
+    failing_since timestamp with time zone,
+    disabled_at timestamp with time zone,
+    disabled_reason text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    external_id text,
+    CONSTRAINT disabled_with_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
+    CONSTRAINT previous_secret_ends CHECK (((previous_secret IS NULL) = (previous_until IS NULL))),
+    CONSTRAINT subscribes_to_known_events CHECK (((cardinality(events) > 0) AND (events <@ ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text, 'budget.threshold'::text, 'budget.spent'::text, 'service.incident'::text]))),
+    CONSTRAINT webhook_endpoints_description_check CHECK ((length(description) <= 200)),
+    CONSTRAINT webhook_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['owner'::text, 'gone'::text, 'failing'::text]))),
+    CONSTRAINT webhook_endpoints_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 64))),
+    CONSTRAINT webhook_endpoints_url_check CHECK ((length(url) <= 2048))
+);
+
+CREATE FUNCTION pb.is_webhook_id_taken(p_external_id text, p_id uuid) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (EXISTS ( SELECT
+            FROM pb.webhook_endpoints e
+           WHERE ((e.wallet_id = pb.own_wallet()) AND (e.external_id = is_webhook_id_taken.p_external_id) AND (e.id <> is_webhook_id_taken.p_id)))) AS "exists";
+END;
 
 CREATE FUNCTION pb.iso_time(moment timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE STRICT
@@ -3456,7 +3528,7 @@ begin
     'name', k.name, 'mode', k.mode, 'start', k.start, 'scopes', k.scopes, 'allowed_ips', k.allowed_ips,
     'expires_at', pb.iso_time(k.expires_at), 'searches_per_second', k.searches_per_second,
     'searches_in_flight', k.searches_in_flight, 'compat', k.compat, 'sources', k.sources,
-    'max_run', k.max_run
+    'max_run', k.max_run, 'external_id', k.external_id
   ) || (
     select coalesce(jsonb_object_agg(
       case l.key when 'shared' then 'budgets' else 'budget_' || l.key end,
@@ -5549,6 +5621,7 @@ CREATE FUNCTION pb.rotate_own_key(p_actor uuid, old_id uuid, new_id uuid, new_st
 declare
   refusal text;
   now_at timestamptz;
+  ends timestamptz;
   k pb.keys;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
@@ -5576,16 +5649,18 @@ begin
   elsif grace_seconds > 0 and not pb.is_below_key_limit() then
     return 'key_limit_reached';
   end if;
-  insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
-    searches_per_second, searches_in_flight, limits_id, compat, sources, max_run, rotated_from)
-  values (new_id, k.wallet_id, k.mode, k.name, new_start, new_pepper, new_digest, k.scopes, k.allowed_ips,
-    k.expires_at, k.searches_per_second, k.searches_in_flight, k.limits_id, k.compat, k.sources, k.max_run, old_id);
   update pb.keys f
-  set expires_at = least(coalesce(f.expires_at, 'infinity'), now_at + make_interval(secs => grace_seconds))
+  set expires_at = least(coalesce(f.expires_at, 'infinity'), now_at + make_interval(secs => grace_seconds)),
+    external_id = null
   where f.id = old_id and f.wallet_id = k.wallet_id
-  returning f.expires_at into k.expires_at;
+  returning f.expires_at into ends;
+  insert into pb.keys (id, wallet_id, mode, name, start, pepper_version, digest, scopes, allowed_ips, expires_at,
+    searches_per_second, searches_in_flight, limits_id, compat, sources, max_run, external_id, rotated_from)
+  values (new_id, k.wallet_id, k.mode, k.name, new_start, new_pepper, new_digest, k.scopes, k.allowed_ips,
+    k.expires_at, k.searches_per_second, k.searches_in_flight, k.limits_id, k.compat, k.sources, k.max_run,
+    k.external_id, old_id);
   perform pb.record_own_change(p_actor, 'key.rotate', new_id::text, p_after => jsonb_build_object(
-    'name', k.name, 'start', new_start, 'rotated_from', old_id, 'previous_expires_at', pb.iso_time(k.expires_at)
+    'name', k.name, 'start', new_start, 'rotated_from', old_id, 'previous_expires_at', pb.iso_time(ends)
   ));
   return 'done';
 end
@@ -6402,27 +6477,6 @@ CREATE FUNCTION pb.values_digest(p_salt bytea, p_before jsonb, p_after jsonb) RE
  SELECT sha256((p_salt || convert_to(concat_ws(' '::text, pb.line_text((p_before)::text), pb.line_text((p_after)::text)), 'UTF8'::name))) AS sha256;
 END;
 
-CREATE TABLE pb.webhook_endpoints (
-    id uuid NOT NULL,
-    wallet_id uuid NOT NULL,
-    url text NOT NULL,
-    description text NOT NULL,
-    events text[] NOT NULL,
-    secret bytea NOT NULL,
-    previous_secret bytea,
-    previous_until timestamp with time zone,
-    failing_since timestamp with time zone,
-    disabled_at timestamp with time zone,
-    disabled_reason text,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT disabled_with_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
-    CONSTRAINT previous_secret_ends CHECK (((previous_secret IS NULL) = (previous_until IS NULL))),
-    CONSTRAINT subscribes_to_known_events CHECK (((cardinality(events) > 0) AND (events <@ ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text, 'budget.threshold'::text, 'budget.spent'::text, 'service.incident'::text]))),
-    CONSTRAINT webhook_endpoints_description_check CHECK ((length(description) <= 200)),
-    CONSTRAINT webhook_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['owner'::text, 'gone'::text, 'failing'::text]))),
-    CONSTRAINT webhook_endpoints_url_check CHECK ((length(url) <= 2048))
-);
-
 CREATE FUNCTION pb.webhook_lag() RETURNS double precision
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6442,7 +6496,7 @@ CREATE FUNCTION pb.webhook_settings(e pb.webhook_endpoints) RETURNS jsonb
 begin
   return jsonb_build_object(
     'origin', substring(e.url from '^https?://[^/?#]*'), 'description', e.description, 'events', e.events,
-    'disabled', e.disabled_reason, 'url_digest', left(encode(sha256(convert_to(e.id || e.url, 'UTF8')), 'hex'), 8)
+    'external_id', e.external_id, 'disabled', e.disabled_reason, 'url_digest', left(encode(sha256(convert_to(e.id || e.url, 'UTF8')), 'hex'), 8)
   );
 end
 $$;
@@ -7391,6 +7445,9 @@ ALTER TABLE ONLY pb.webhook_endpoints
 ALTER TABLE ONLY pb.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_wallet_id_id_key UNIQUE (wallet_id, id);
 
+ALTER TABLE ONLY pb.webhook_endpoints
+    ADD CONSTRAINT webhooks_by_external_id UNIQUE (wallet_id, external_id);
+
 ALTER TABLE ONLY pb.window_checkpoints
     ADD CONSTRAINT window_checkpoints_pkey PRIMARY KEY (window_id);
 
@@ -7411,6 +7468,8 @@ CREATE INDEX adjustments_by_operator ON pb.adjustments USING btree (operator, re
 CREATE INDEX app_settings_by_wallet ON pb.app_settings USING btree (wallet_id);
 
 CREATE INDEX archived_budgets ON pb.budgets USING btree (archived_at) WHERE (archived_at IS NOT NULL);
+
+CREATE UNIQUE INDEX budgets_by_external_id ON pb.budgets USING btree (wallet_id, mode, external_id) WHERE ((external_id IS NOT NULL) AND (archived_at IS NULL));
 
 CREATE INDEX changes_by_account ON pb.changes USING btree (account_id, number DESC) WHERE (account_id IS NOT NULL);
 
@@ -7445,6 +7504,8 @@ CREATE INDEX incident_updates_by_incident ON pb.incident_updates USING btree (in
 CREATE INDEX key_limits_by_budget ON pb.key_limit_budgets USING btree (budget_id);
 
 CREATE INDEX keys_by_change ON pb.keys USING btree (changed_at) WHERE (changed_at > '-infinity'::timestamp with time zone);
+
+CREATE UNIQUE INDEX keys_by_external_id ON pb.keys USING btree (wallet_id, mode, external_id) WHERE ((external_id IS NOT NULL) AND (revoked_at IS NULL));
 
 CREATE INDEX keys_not_revoked ON pb.keys USING btree (wallet_id, id DESC) WHERE (revoked_at IS NULL);
 
@@ -7877,6 +7938,8 @@ GRANT SELECT(created_at) ON TABLE pb.budgets TO pennyblack_tenant;
 
 GRANT SELECT(archived_at) ON TABLE pb.budgets TO pennyblack_tenant;
 
+GRANT SELECT(external_id) ON TABLE pb.budgets TO pennyblack_tenant;
+
 REVOKE ALL ON FUNCTION pb.are_own_budgets(p_mode pb.key_mode, p_budgets jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.are_requests_complete(since timestamp with time zone, until timestamp with time zone) FROM PUBLIC;
@@ -7988,6 +8051,8 @@ GRANT SELECT(sources) ON TABLE pb.keys TO pennyblack_tenant;
 
 GRANT SELECT(max_run) ON TABLE pb.keys TO pennyblack_tenant;
 
+GRANT SELECT(external_id) ON TABLE pb.keys TO pennyblack_tenant;
+
 REVOKE ALL ON FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.capture(search_ids uuid[], wallet_ids uuid[], answers bytea, answer_bytes integer[], skip_locked boolean, lock_wait_ms integer, expected_timeline text, step_ms smallint[], p_upstreams text[]) FROM PUBLIC;
@@ -8008,8 +8073,8 @@ GRANT ALL ON FUNCTION pb.change_own_key(p_actor uuid, p_key uuid, p_changes json
 REVOKE ALL ON FUNCTION pb.change_team(p_session bytea, p_wallet uuid, p_person uuid, new_role pb.member_role) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.change_team(p_session bytea, p_wallet uuid, p_person uuid, new_role pb.member_role) TO pennyblack_people;
 
-REVOKE ALL ON FUNCTION pb.change_webhook(p_actor uuid, p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.change_webhook(p_actor uuid, p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean) TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.change_webhook(p_actor uuid, p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean, new_external_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.change_webhook(p_actor uuid, p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean, new_external_id text) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.changed_keys() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.changed_keys() TO pennyblack_ledger;
@@ -8074,8 +8139,8 @@ GRANT ALL ON FUNCTION pb.create_own_key(p_actor uuid, new_id uuid, new_mode pb.k
 REVOKE ALL ON FUNCTION pb.create_sign_in_token(p_operator text, p_reason text, p_email text, p_token bytea, ttl_minutes integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.create_sign_in_token(p_operator text, p_reason text, p_email text, p_token bytea, ttl_minutes integer) TO pennyblack_people;
 
-REVOKE ALL ON FUNCTION pb.create_webhook(p_actor uuid, p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION pb.create_webhook(p_actor uuid, p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer) TO pennyblack_tenant;
+REVOKE ALL ON FUNCTION pb.create_webhook(p_actor uuid, p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer, p_external_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.create_webhook(p_actor uuid, p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer, p_external_id text) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.credit_reinstatement(p_reversal text) FROM PUBLIC;
 
@@ -8305,13 +8370,41 @@ GRANT ALL ON FUNCTION pb.uuid_floor(moment timestamp with time zone) TO pennybla
 
 REVOKE ALL ON FUNCTION pb.is_below_key_limit() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.is_budget_id_taken(b pb.budgets) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.is_corrected(p_payment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.is_deleted(p_wallet uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.is_invited(p_email text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.is_key_id_taken(p_mode pb.key_mode, p_external_id text, p_key uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION pb.is_live(s pb.sessions) FROM PUBLIC;
+
+GRANT SELECT(id) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(wallet_id) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(url) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(description) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(events) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(previous_until) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(failing_since) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(disabled_at) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(disabled_reason) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(created_at) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+GRANT SELECT(external_id) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
+
+REVOKE ALL ON FUNCTION pb.is_webhook_id_taken(p_external_id text, p_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.iso_time(moment timestamp with time zone) FROM PUBLIC;
 
@@ -8874,26 +8967,6 @@ GRANT ALL ON FUNCTION pb.utc_month(moment timestamp with time zone) TO pennyblac
 REVOKE ALL ON FUNCTION pb.uuid_time(id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.values_digest(p_salt bytea, p_before jsonb, p_after jsonb) FROM PUBLIC;
-
-GRANT SELECT(id) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(wallet_id) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(url) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(description) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(events) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(previous_until) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(failing_since) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(disabled_at) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(disabled_reason) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
-
-GRANT SELECT(created_at) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.webhook_lag() FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.webhook_lag() TO pennyblack_operator;

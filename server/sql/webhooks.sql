@@ -9,26 +9,38 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
   return jsonb_build_object(
     'origin', substring(e.url from '^https?://[^/?#]*'), 'description', e.description, 'events', e.events,
-    'disabled', e.disabled_reason, 'url_digest', left(encode(sha256(convert_to(e.id || e.url, 'UTF8')), 'hex'), 8)
+    'external_id', e.external_id, 'disabled', e.disabled_reason, 'url_digest', left(encode(sha256(convert_to(e.id || e.url, 'UTF8')), 'hex'), 8)
   );
 end
 $$;
 
--- Returns false if the wallet has max_endpoints already.
+-- Whether another endpoint of the wallet has this external id.
+create or replace function pb.is_webhook_id_taken(p_external_id text, p_id uuid) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp
+begin atomic
+  select exists (
+    select from pb.webhook_endpoints e
+    where e.wallet_id = pb.own_wallet() and e.external_id = p_external_id and e.id <> p_id
+  );
+end;
+
 create or replace function pb.create_webhook(
-  p_actor uuid, p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer
-) returns boolean
+  p_actor uuid, p_id uuid, p_url text, p_description text, p_events text[], p_secret bytea, max_endpoints integer,
+  p_external_id text
+) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
   if (select count(*) from pb.webhook_endpoints e where e.wallet_id = pb.own_wallet()) >= max_endpoints then
-    return false;
+    return 'too_many_endpoints';
+  elsif pb.is_webhook_id_taken(p_external_id, p_id) then
+    return 'external_id_taken';
   end if;
-  insert into pb.webhook_endpoints (id, wallet_id, url, description, events, secret)
-  values (p_id, pb.own_wallet(), p_url, p_description, p_events, p_secret);
+  insert into pb.webhook_endpoints (id, wallet_id, url, description, events, secret, external_id)
+  values (p_id, pb.own_wallet(), p_url, p_description, p_events, p_secret, p_external_id);
   perform pb.record_own_change(p_actor, 'webhook.create', p_id::text, p_after => pb.webhook_settings(e))
   from pb.webhook_endpoints e where e.id = p_id;
-  return true;
+  return 'done';
 end
 $$;
 
@@ -48,33 +60,37 @@ begin
 end
 $$;
 
--- NULL arguments change nothing. Returns false if there is no such endpoint.
+-- NULL arguments change nothing, and an empty external id removes it.
 create or replace function pb.change_webhook(
-  p_actor uuid, p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean
-) returns boolean
+  p_actor uuid, p_id uuid, new_url text, new_description text, new_events text[], is_enabled boolean,
+  new_external_id text
+) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   settings_before jsonb;
 begin
   perform pb.lock_wallets(array[pb.own_wallet()]);
+  if pb.is_webhook_id_taken(new_external_id, p_id) then
+    return 'external_id_taken';
+  end if;
   select pb.webhook_settings(e) into settings_before
   from pb.webhook_endpoints e where e.id = p_id and e.wallet_id = pb.own_wallet() for no key update;
   update pb.webhook_endpoints e
   set url = coalesce(new_url, e.url), description = coalesce(new_description, e.description),
-    events = coalesce(new_events, e.events),
+    events = coalesce(new_events, e.events), external_id = nullif(coalesce(new_external_id, e.external_id), ''),
     disabled_at = case when is_enabled then null else e.disabled_at end,
     disabled_reason = case when is_enabled then null else e.disabled_reason end,
     failing_since = case when is_enabled and e.disabled_at is not null then null else e.failing_since end
   where e.id = p_id and e.wallet_id = pb.own_wallet();
   if not found then
-    return false;
+    return 'not_found';
   end if;
   if not is_enabled then
     perform pb.disable_webhook(p_id, 'owner');
   end if;
   perform pb.record_own_change(p_actor, 'webhook.change', p_id::text, settings_before, pb.webhook_settings(e))
   from pb.webhook_endpoints e where e.id = p_id;
-  return true;
+  return 'done';
 end
 $$;
 

@@ -32,7 +32,7 @@ const tenantMayRead: Record<string, string[]> = {
   changes: words("id number at actor actor_id act subject account_id wallet_id outcome before after visibility"),
   events: ["id", "wallet_id", "type", "data", "created_at"],
   webhook_endpoints: words(
-    "id wallet_id url description events created_at previous_until failing_since disabled_at disabled_reason",
+    "id wallet_id url description events created_at previous_until failing_since disabled_at disabled_reason external_id",
   ),
   webhook_deliveries: words(
     "id wallet_id endpoint_id event_id state attempts due_at created_at last_attempt_at response_status last_error",
@@ -40,9 +40,10 @@ const tenantMayRead: Record<string, string[]> = {
   transfers: ["id", "wallet_id", "search_id", "kind", "from_account", "to_account", "amount_micros", "created_at"],
   keys: words(
     "id wallet_id mode name start scopes allowed_ips searches_per_second searches_in_flight limits_id compat sources max_run",
+    "external_id",
     "expires_at revoked_at revoked_reason rotated_from last_used_at created_at",
   ),
-  budgets: words("id wallet_id mode name amount_micros period per_end_user alerts created_at archived_at"),
+  budgets: words("id wallet_id mode name amount_micros period per_end_user alerts external_id created_at archived_at"),
   key_limit_budgets: words("limits_id wallet_id budget_id position"),
   budget_windows: words("id wallet_id mode budget_id subject limit_micros spent_micros opened_at resets_at"),
   unheld_requests: words("id wallet_id key_id mode outcome run end_user transport"),

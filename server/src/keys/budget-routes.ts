@@ -3,6 +3,7 @@ import { type Actor, asTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
 import { isFinal } from "../db/settle-batch.ts";
 import { findAmountFaults } from "../http/input/budget-amount.ts";
+import { externalId, externalIdFault } from "../http/input/external-id.ts";
 import { type Fault, fieldFault, invalidInput } from "../http/input/faults.ts";
 import { paginate } from "../http/input/paginate.ts";
 import { noSuchResource, readPathId } from "../http/input/path-id.ts";
@@ -48,6 +49,7 @@ const changeable = {
         "Percentages of the amount at which you are warned, at most once each per period. Default: 80 and 95, and none per end user.",
     }),
   ),
+  external_id: Type.Optional(externalId("budgets of a mode that are not archived")),
 };
 
 const newBudgetSchema = Type.Object(
@@ -70,7 +72,12 @@ const newBudgetSchema = Type.Object(
 );
 
 const changesSchema = Type.Object(
-  { name: Type.Optional(changeable.name), amount: Type.Optional(changeable.amount), alerts: changeable.alerts },
+  {
+    name: Type.Optional(changeable.name),
+    amount: Type.Optional(changeable.amount),
+    alerts: changeable.alerts,
+    external_id: changeable.external_id,
+  },
   { additionalProperties: false, minProperties: 1, title: "UpdateBudgetRequest" },
 );
 
@@ -120,8 +127,9 @@ function create({ tenant, guard }: BudgetRouteDependencies): Route {
       const { mode, period, per = "wallet", ...rest } = await readBody(request.raw);
       const isPerEndUser = per === "end_user";
       const faults = isPerEndUser && period === "total" ? [fieldFault("period", endUserPeriodRule)] : [];
-      const { name = "", amount = 0n, alerts = isPerEndUser ? [] : [80, 95] } = readFields(rest, faults, isPerEndUser);
-      const budget = { mode, period, isPerEndUser, name, amount, alerts };
+      const fields = readFields(rest, faults, isPerEndUser);
+      const { name = "", amount = 0n, alerts = isPerEndUser ? [] : [80, 95], externalId: ownId = null } = fields;
+      const budget = { mode, period, isPerEndUser, name, amount, alerts, externalId: ownId };
       const { outcome, id } = await createBudget(tenant, by, budget).catch(toProblem);
       await throwUnlessDone(tenant, by, id, outcome);
       return serializeBudget(await readOne(tenant, by.walletId, id));
@@ -199,10 +207,11 @@ interface Fields {
   name?: string;
   amount?: Micros;
   alerts?: number[];
+  externalId?: string | null;
 }
 
 function readFields(body: Static<typeof changesSchema>, faults: Fault[], isPerEndUser = false): Fields {
-  const { name, amount, alerts } = body;
+  const { name, amount, alerts, external_id: ownId } = body;
   faults.push(...findAmountFaults("amount", amount));
   if (isPerEndUser && alerts?.length) faults.push(fieldFault("alerts", noAlertsRule));
   if (faults.length > 0) throw invalidInput(faults);
@@ -210,6 +219,7 @@ function readFields(body: Static<typeof changesSchema>, faults: Fault[], isPerEn
     ...(name !== undefined && { name }),
     ...(amount !== undefined && { amount: parseUsd(amount) ?? 0n }),
     ...(alerts && { alerts: alerts.toSorted((a, b) => a - b) }),
+    ...(ownId !== undefined && { externalId: ownId }),
   };
 }
 
@@ -223,6 +233,7 @@ async function throwUnlessDone(tenant: Pool, by: Actor, id: string, outcome: Bud
   if (outcome === "done") return;
   if (outcome === "not_found") throw noSuchResource(resource);
   if (outcome === "alerts_per_end_user") throw invalidInput([fieldFault("alerts", noAlertsRule)]);
+  if (outcome === "external_id_taken") throw invalidInput([externalIdFault("another budget of this mode")]);
   if (outcome === "insufficient_scope") throw insufficientScope("keys:write", "mgmt");
   if (outcome !== "budget_in_use") throw new Problem(outcome);
   const keys = await asTenant(tenant, by.walletId, (db) => readBudgetKeys(db, by.walletId, id)).catch(unavailable);

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { type Static, Type } from "typebox";
 import { findAmountFaults } from "../http/input/budget-amount.ts";
+import { externalId } from "../http/input/external-id.ts";
 import { type Fault, fieldFault, invalidInput, listWords } from "../http/input/faults.ts";
 import { describeTime, isUuid } from "../http/input/query-parameters.ts";
 import { textPatterns } from "../http/input/text-patterns.ts";
@@ -86,6 +87,7 @@ const changeable = {
   compat: Type.Optional(orNull(compatSchema)),
   sources: Type.Optional(orNull(sourcesSchema)),
   max_run: Type.Optional(orNull(newMaxRunSchema)),
+  external_id: Type.Optional(externalId("keys of a mode that are not revoked")),
 };
 
 export const newKeySchema = Type.Object(
@@ -171,7 +173,7 @@ export function findSpendingLimits(
 
 function readFields(body: Static<typeof keyChangesSchema>, faults: Fault[], maxOnly: MaxOnlyDomains): KeyFields {
   const { name, allowed_ips, expires_at, searches_per_second, searches_in_flight } = body;
-  const { budget, end_user_limit, budgets, compat, sources, max_run } = body;
+  const { budget, end_user_limit, budgets, compat, sources, max_run, external_id } = body;
   for (const [index, network] of (allowed_ips ?? []).entries()) {
     if (!isNetwork(network)) faults.push(fieldFault(`allowed_ips/${index}`, networkRule));
   }
@@ -188,6 +190,7 @@ function readFields(body: Static<typeof keyChangesSchema>, faults: Fault[], maxO
     compat,
     sources: sources && normalizeSources(sources),
     max_run: max_run && normalizeMaxRun(max_run),
+    external_id,
   };
   const fields = { name, allowed_ips, expires_at, ...limits, end_user_limit: endUserLimit, ...settings };
   // JSON.stringify drops undefined fields, which leaves them unchanged.

@@ -2,6 +2,7 @@ import pg from "pg";
 import type { Actor } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
 import { isFinal } from "../db/settle-batch.ts";
+import { externalIdFault } from "../http/input/external-id.ts";
 import { fieldFault, invalidInput } from "../http/input/faults.ts";
 import { paginate } from "../http/input/paginate.ts";
 import { noSuchResource, readPathId } from "../http/input/path-id.ts";
@@ -259,6 +260,7 @@ async function throwUnlessDone(
   if (outcome === "not_found") throw noSuchResource(keyResource);
   if (outcome === "budget_without_spending") throw invalidInput(findSpendingLimits(changes));
   if (outcome === "unknown_budget") throw invalidInput([fieldFault("budgets", budgetsRule)]);
+  if (outcome === "external_id_taken") throw invalidInput([externalIdFault("another key of this mode")]);
   if (outcome === "insufficient_scope") throw insufficientScope("keys:write", "mgmt");
   if (outcome === "allowed_ips_too_wide" || outcome === "expires_at_too_wide" || outcome === "has_fewer_restrictions")
     throw describeExcess(outcome, await readOne(tenant, manager.walletId, manager.keyId));

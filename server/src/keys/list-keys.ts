@@ -21,6 +21,7 @@ export interface KeyView {
   compat: CompatBody | null;
   sources: SourcesBody | null;
   maxRun: MaxRunBody | null;
+  externalId: string | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
   revokedReason: "owner" | "operator" | "leaked" | "account_deleted" | null;
@@ -41,7 +42,8 @@ export async function listKeys(
     `select id, mode, name, start, scopes, allowed_ips::text[] as "allowedIps",
        searches_per_second as "searchesPerSecond", searches_in_flight as "searchesInFlight", limits_id as "limitsId",
        expires_at as "expiresAt", revoked_at as "revokedAt", revoked_reason as "revokedReason",
-       compat, sources, max_run as "maxRun", rotated_from as "rotatedFrom", last_used_at as "lastUsedAt", created_at as "createdAt",
+       compat, sources, max_run as "maxRun", external_id as "externalId", rotated_from as "rotatedFrom",
+       last_used_at as "lastUsedAt", created_at as "createdAt",
        ${stateOf} as state, ${creatorOf("keys.id", ["key.create", "key.rotate", "app.connect"])} as "createdBy"
      from pb.keys
      where wallet_id = $1 and ($2::uuid is null or id = $2) and ($3::uuid is null or id < $3)

@@ -40,6 +40,7 @@ export type KeyOutcome =
   | "key_limit_reached"
   | "budget_without_spending"
   | "unknown_budget"
+  | "external_id_taken"
   | "insufficient_scope"
   | "allowed_ips_too_wide"
   | "expires_at_too_wide"
@@ -54,6 +55,7 @@ export type KeyOutcome =
 
 /** Fields of a key for pb.create_own_key and pb.change_own_key. Amounts are micro-USD in a string. */
 export interface KeyFields {
+  external_id?: string | null;
   name?: string;
   scopes?: readonly string[];
   allowed_ips?: readonly string[] | null;

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { externalId } from "../http/input/external-id.ts";
 import { nextCursor } from "../http/route.ts";
 import { formatUsd } from "../lib/money.ts";
 import type { BudgetOfKey, SharedBudget } from "../wallet/wallet.ts";
@@ -34,6 +35,7 @@ export const budgetSchema = Type.Object(
     period,
     per,
     alerts: Type.Array(Type.Integer(), { description: "Percentages of the amount at which you are warned." }),
+    external_id: externalId("budgets of a mode that are not archived"),
     spent: Type.Union([usd, Type.Null()], {
       description: "Spent in the current period, including searches in flight. Null for a budget per end user.",
     }),
@@ -59,6 +61,7 @@ export function serializeBudget(budget: SharedBudget) {
     period: budget.period,
     per: budget.isPerEndUser ? "end_user" : "wallet",
     alerts: budget.alerts,
+    external_id: budget.externalId,
     spent: budget.spent === null ? null : formatUsd(budget.spent),
     resets_at: budget.resetsAt?.toISOString() ?? null,
     archived_at: budget.archivedAt?.toISOString() ?? null,

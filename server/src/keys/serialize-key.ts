@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { externalId } from "../http/input/external-id.ts";
 import { nextCursor } from "../http/route.ts";
 import { formatUsd, type Micros } from "../lib/money.ts";
 import type { KeyBudget } from "../wallet/wallet.ts";
@@ -60,6 +61,7 @@ export const keySchema = Type.Object(
       description: "The shared budgets that searches of this key also spend from, in the order in which they refuse.",
     }),
     compat: Type.Union([compatSchema, Type.Null()], { description: "Null without settings." }),
+    external_id: externalId("keys of a mode that are not revoked"),
     sources: Type.Union([sourcesSchema, Type.Null()], { description: "Null if results of every domain are returned." }),
     max_run: Type.Union([maxRunSchema, Type.Null()], { description: "Null if searches can name any run, or none." }),
     expires_at: timeOrNull("Null for no expiry."),
@@ -157,6 +159,7 @@ export function serializeKey(key: KeyWithBudget) {
     end_user_limit: serializeEndUserLimit(budget),
     budgets: key.sharedBudgets.map(serializeBudgetOfKey),
     compat: key.compat,
+    external_id: key.externalId,
     sources: key.sources,
     max_run: key.maxRun,
     expires_at: formatTime(key.expiresAt),

@@ -15,6 +15,7 @@ export interface SharedBudget {
   period: BudgetPeriod;
   isPerEndUser: boolean;
   alerts: number[];
+  externalId: string | null;
   /** In the current period. Null per end user. */
   spent: Micros | null;
   resetsAt: Date | null;
@@ -39,7 +40,7 @@ export async function readSharedBudgets(
   { id, before, limit }: { id?: string; before?: string | undefined; limit?: number },
 ): Promise<SharedBudget[]> {
   const { rows } = await db.query<SharedBudget>(
-    `select ${columns}, b.alerts, b.created_at as "createdAt", b.archived_at as "archivedAt",
+    `select ${columns}, b.alerts, b.external_id as "externalId", b.created_at as "createdAt", b.archived_at as "archivedAt",
        ${creatorOf("b.id", ["budget.create"])} as "createdBy"
      from pb.budgets b ${windows}
      where b.wallet_id = $1 and b.name is not null and (b.id = $2 or $2::uuid is null and b.archived_at is null)
@@ -98,6 +99,7 @@ export type BudgetOutcome =
   | "not_found"
   | "budget_in_use"
   | "budget_limit_reached"
+  | "external_id_taken"
   | "alerts_per_end_user"
   | "insufficient_scope"
   | "api_key_invalid"
@@ -115,9 +117,10 @@ export interface NewBudget {
   period: BudgetPeriod;
   isPerEndUser: boolean;
   alerts: readonly number[];
+  externalId: string | null;
 }
 
-export type BudgetChanges = Partial<Pick<NewBudget, "name" | "amount" | "alerts">>;
+export type BudgetChanges = Partial<Pick<NewBudget, "name" | "amount" | "alerts" | "externalId">>;
 
 export async function createBudget(
   pool: Pool,
@@ -148,6 +151,6 @@ export function archiveBudget(pool: Pool, by: Actor, id: string): Promise<Budget
 }
 
 /** JSON.stringify drops undefined fields, which leaves them unchanged. */
-function toColumns({ name, amount, alerts }: BudgetChanges) {
-  return { name, amount_micros: amount?.toString(), alerts };
+function toColumns({ name, amount, alerts, externalId }: BudgetChanges) {
+  return { name, amount_micros: amount?.toString(), alerts, external_id: externalId };
 }

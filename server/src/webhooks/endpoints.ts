@@ -12,6 +12,7 @@ export interface Endpoint {
   previousUntil: Date | null;
   failingSince: Date | null;
   disabledReason: "owner" | "gone" | "failing" | null;
+  externalId: string | null;
   createdAt: Date;
 }
 
@@ -23,18 +24,22 @@ export interface NewEndpoint {
   description: string;
   events: readonly EventType[];
   sealedSecret: Buffer;
+  externalId: string | null;
 }
 
-/** Returns undefined if the wallet already has `maxEndpoints`. */
+/** The endpoint, or the reason why nothing was changed. */
+export type EndpointOutcome = Endpoint | "too_many_endpoints" | "external_id_taken" | "not_found";
+
+/** A wallet can have `maxEndpoints`. */
 export async function createEndpoint(
   pool: Pool,
   { walletId, keyId }: Actor,
   endpoint: NewEndpoint,
-): Promise<Endpoint | undefined> {
-  const { id, url, description, events, sealedSecret } = endpoint;
-  const values = [keyId, id, url, description, events, sealedSecret, maxEndpoints];
-  const made = await callAsTenant<boolean>(pool, walletId, "pb.create_webhook($2, $3, $4, $5, $6, $7, $8)", values);
-  return made ? readEndpoint(pool, walletId, id) : undefined;
+): Promise<EndpointOutcome> {
+  const { id, url, description, events, sealedSecret, externalId } = endpoint;
+  const values = [keyId, id, url, description, events, sealedSecret, maxEndpoints, externalId];
+  const call = "pb.create_webhook($2, $3, $4, $5, $6, $7, $8, $9)";
+  return readChanged(pool, walletId, id, await callAsTenant(pool, walletId, call, values));
 }
 
 /** Oldest first. */
@@ -54,6 +59,7 @@ export interface EndpointChange {
   description?: string | undefined;
   events?: readonly EventType[] | undefined;
   isEnabled?: boolean | undefined;
+  externalId?: string | null | undefined;
 }
 
 export async function changeEndpoint(
@@ -61,11 +67,22 @@ export async function changeEndpoint(
   { walletId, keyId }: Actor,
   id: string,
   change: EndpointChange,
-): Promise<Endpoint | undefined> {
-  const { url = null, description = null, events = null, isEnabled = null } = change;
-  const values = [keyId, id, url, description, events, isEnabled];
-  const changed = await callAsTenant<boolean>(pool, walletId, "pb.change_webhook($2, $3, $4, $5, $6, $7)", values);
-  return changed ? readEndpoint(pool, walletId, id) : undefined;
+): Promise<EndpointOutcome> {
+  const { url = null, description = null, events = null, isEnabled = null, externalId } = change;
+  // An empty text removes it, and NULL changes nothing.
+  const ownId = externalId === undefined ? null : (externalId ?? "");
+  const values = [keyId, id, url, description, events, isEnabled, ownId];
+  const call = "pb.change_webhook($2, $3, $4, $5, $6, $7, $8)";
+  return readChanged(pool, walletId, id, await callAsTenant(pool, walletId, call, values));
+}
+
+async function readChanged(
+  pool: Pool,
+  walletId: string,
+  id: string,
+  outcome: "done" | Exclude<EndpointOutcome, Endpoint>,
+): Promise<EndpointOutcome> {
+  return outcome === "done" ? ((await readEndpoint(pool, walletId, id)) ?? "not_found") : outcome;
 }
 
 export function deleteEndpoint(pool: Pool, by: Actor, id: string): Promise<boolean> {
@@ -79,7 +96,7 @@ export function rotateSecret(pool: Pool, by: Actor, id: string, sealed: Buffer):
 
 const selectEndpoints = `
   select id, url, description, events, previous_until as "previousUntil", failing_since as "failingSince",
-    disabled_reason as "disabledReason", created_at as "createdAt"
+    disabled_reason as "disabledReason", external_id as "externalId", created_at as "createdAt"
   from pb.webhook_endpoints`;
 
 async function findEndpoint(db: Queryable, walletId: string, id: string): Promise<Endpoint | undefined> {

@@ -2,6 +2,7 @@ import { randomUUIDv7 } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { type Static, Type } from "typebox";
 import type { Pool } from "../db/pool.ts";
+import { externalId, externalIdFault } from "../http/input/external-id.ts";
 import { fieldFault, invalidInput } from "../http/input/faults.ts";
 import { noSuchResource, type Resource, readPathId } from "../http/input/path-id.ts";
 import { jsonReader } from "../http/input/read-json.ts";
@@ -17,6 +18,7 @@ import {
   createEndpoint,
   deleteEndpoint,
   type Endpoint,
+  type EndpointOutcome,
   listEndpoints,
   maxEndpoints,
   readEndpoint,
@@ -46,6 +48,7 @@ const events = Type.Array(Type.Enum([...eventTypes], { title: "EventType" }), {
 });
 const url = Type.String({ maxLength: 2048, description: "An https URL on the public internet." });
 const description = Type.String({ maxLength: 200, description: "For your own use." });
+const external_id = externalId("webhooks of the wallet");
 const secret = Type.String({ description: "Signing secret. Shown only once." });
 
 const endpoint = {
@@ -53,6 +56,7 @@ const endpoint = {
   url,
   description,
   events,
+  external_id,
   enabled: Type.Boolean(),
   disabled_reason: Type.Union([Type.Enum(["owner", "gone", "failing"]), Type.Null()], {
     description: "`gone`: the endpoint returned 410. `failing`: every delivery failed for five days.",
@@ -72,7 +76,12 @@ const rotatedSchema = Type.Object(
 const deletedSchema = Type.Object({ id: endpoint.id, deleted: Type.Literal(true) }, { title: "DeletedWebhook" });
 
 const createBody = Type.Object(
-  { url, description: Type.Optional(description), events: Type.Optional(events) },
+  {
+    url,
+    description: Type.Optional(description),
+    events: Type.Optional(events),
+    external_id: Type.Optional(external_id),
+  },
   { additionalProperties: false, title: "CreateWebhookRequest" },
 );
 const changeBody = Type.Object(
@@ -81,6 +90,7 @@ const changeBody = Type.Object(
     description: Type.Optional(description),
     events: Type.Optional(events),
     enabled: Type.Optional(Type.Boolean()),
+    external_id: Type.Optional(external_id),
   },
   { additionalProperties: false, minProperties: 1, title: "UpdateWebhookRequest" },
 );
@@ -156,10 +166,10 @@ function changingRoutes({ tenant, guard, secrets, allowPrivate }: WebhookRouteDe
           url: body.url,
           description: body.description ?? "",
           events: body.events ?? eventTypes,
+          externalId: body.external_id ?? null,
           sealedSecret: sealSecret(secrets, id, plain),
         }).catch(unavailable);
-        if (!created) throw tooManyEndpoints();
-        return { ...serializeEndpoint(created), secret: plain };
+        return { ...serializeChanged(created), secret: plain };
       },
     },
     {
@@ -177,9 +187,10 @@ function changingRoutes({ tenant, guard, secrets, allowPrivate }: WebhookRouteDe
       handle: async (request, reply) => {
         const by = await guard(request, reply, scope);
         const id = readId(request);
-        const { enabled, ...body } = await readChangeBody(request.raw);
+        const { enabled, external_id: ownId, ...body } = await readChangeBody(request.raw);
         assertValidUrl(body, allowPrivate);
-        return serializeFound(await changeEndpoint(tenant, by, id, { ...body, isEnabled: enabled }).catch(unavailable));
+        const changes = { ...body, isEnabled: enabled, externalId: ownId };
+        return serializeChanged(await changeEndpoint(tenant, by, id, changes).catch(unavailable));
       },
     },
   ];
@@ -252,12 +263,19 @@ function serializeFound(found: Endpoint | undefined) {
   return serializeEndpoint(found);
 }
 
+function serializeChanged(outcome: EndpointOutcome) {
+  if (outcome === "too_many_endpoints") throw tooManyEndpoints();
+  if (outcome === "external_id_taken") throw invalidInput([externalIdFault("another webhook of the wallet")]);
+  return serializeFound(outcome === "not_found" ? undefined : outcome);
+}
+
 function serializeEndpoint(found: Endpoint) {
   return {
     id: found.id,
     url: found.url,
     description: found.description,
     events: found.events,
+    external_id: found.externalId,
     enabled: found.disabledReason === null,
     disabled_reason: found.disabledReason,
     failing_since: found.failingSince?.toISOString() ?? null,

@@ -35,7 +35,7 @@ async function searchOutcome(key: string): Promise<string> {
 
 test("a new key is returned once, works, and is listed without its secret", async () => {
   const expires_at = "2099-01-31T12:00:00.000Z";
-  const unset = { end_user_limit: null, budgets: [], compat: null, sources: null, max_run: null };
+  const unset = { end_user_limit: null, budgets: [], compat: null, sources: null, max_run: null, external_id: null };
   const before = Date.now();
   const reply = await manage("POST", "/v1/keys", {
     mode: "live",

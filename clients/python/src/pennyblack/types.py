@@ -383,6 +383,9 @@ class Key(TypedDict):
     budgets: List[BudgetOfKey]
     #: Null without settings.
     compat: Optional[KeyCompat]
+    #: Your own id, unique among the keys of a mode that are not revoked, by which `pennyblack apply` finds the object.
+    #: Null for none.
+    external_id: Optional[str]
     #: Null if results of every domain are returned.
     sources: Optional[KeySources]
     #: Null if searches can name any run, or none.
@@ -480,6 +483,9 @@ class CreateKeyRequest(_RequiredCreateKeyRequest, total=False):
     compat: Optional[KeyCompat]
     sources: Optional[KeySources]
     max_run: Optional[NewMaxRun]
+    #: Your own id, unique among the keys of a mode that are not revoked, by which `pennyblack apply` finds the object.
+    #: Null for none.
+    external_id: Optional[str]
     #: Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write`
     #: includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys.
     scopes: List[Scope]
@@ -505,6 +511,9 @@ class UpdateKeyRequest(TypedDict, total=False):
     compat: Optional[KeyCompat]
     sources: Optional[KeySources]
     max_run: Optional[NewMaxRun]
+    #: Your own id, unique among the keys of a mode that are not revoked, by which `pennyblack apply` finds the object.
+    #: Null for none.
+    external_id: Optional[str]
 
 
 class RotateKeyRequest(TypedDict):
@@ -521,6 +530,9 @@ class Budget(TypedDict):
     per: Literal["wallet", "end_user"]
     #: Percentages of the amount at which you are warned.
     alerts: List[int]
+    #: Your own id, unique among the budgets of a mode that are not archived, by which `pennyblack apply` finds the
+    #: object. Null for none.
+    external_id: Optional[str]
     #: Spent in the current period, including searches in flight. Null for a budget per end user.
     spent: Optional[str]
     #: When the current period ends. Null if it does not.
@@ -546,6 +558,9 @@ class CreateBudgetRequest(_RequiredCreateBudgetRequest, total=False):
     #: Percentages of the amount at which you are warned, at most once each per period. Default: 80 and 95, and none per
     #: end user.
     alerts: List[int]
+    #: Your own id, unique among the budgets of a mode that are not archived, by which `pennyblack apply` finds the
+    #: object. Null for none.
+    external_id: Optional[str]
     #: `wallet`: all searches of its keys share the amount. `end_user`: each end user in `Search-For` has the amount,
     #: and `period` cannot be `total`. It cannot be changed. Default: `wallet`.
     per: Literal["wallet", "end_user"]
@@ -559,6 +574,9 @@ class UpdateBudgetRequest(TypedDict, total=False):
     #: Percentages of the amount at which you are warned, at most once each per period. Default: 80 and 95, and none per
     #: end user.
     alerts: List[int]
+    #: Your own id, unique among the budgets of a mode that are not archived, by which `pennyblack apply` finds the
+    #: object. Null for none.
+    external_id: Optional[str]
 
 
 class SearchSteps(TypedDict):
@@ -767,6 +785,9 @@ class Webhook(TypedDict):
     #: For your own use.
     description: str
     events: List[EventType]
+    #: Your own id, unique among the webhooks of the wallet, by which `pennyblack apply` finds the object. Null for
+    #: none.
+    external_id: Optional[str]
     enabled: bool
     #: `gone`: the endpoint returned 410. `failing`: every delivery failed for five days.
     disabled_reason: Optional[Literal["owner", "gone", "failing"]]
@@ -786,6 +807,9 @@ class CreateWebhookRequest(_RequiredCreateWebhookRequest, total=False):
     #: For your own use.
     description: str
     events: List[EventType]
+    #: Your own id, unique among the webhooks of the wallet, by which `pennyblack apply` finds the object. Null for
+    #: none.
+    external_id: Optional[str]
 
 
 class CreatedWebhook(Webhook):
@@ -800,6 +824,9 @@ class UpdateWebhookRequest(TypedDict, total=False):
     description: str
     events: List[EventType]
     enabled: bool
+    #: Your own id, unique among the webhooks of the wallet, by which `pennyblack apply` finds the object. Null for
+    #: none.
+    external_id: Optional[str]
 
 
 class DeletedWebhook(TypedDict):

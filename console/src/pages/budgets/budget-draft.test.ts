@@ -42,6 +42,7 @@ test("saving an unedited budget changes nothing", () => {
     alerts: [80, 95],
     spent: "12.00",
     resets_at: "2030-02-01T00:00:00.000Z",
+    external_id: null,
     archived_at: null,
     created_at: "2030-01-01T00:00:00.000Z",
     created_by: null,

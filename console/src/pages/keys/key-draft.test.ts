@@ -97,6 +97,7 @@ test("saving an unedited key changes nothing", () => {
       },
     ],
     compat: null,
+    external_id: null,
     sources: { block: ["example.com"], only: ["example.org", "xn--bcher-kva.example"] },
     max_run: { max: "0.50", required: true },
     expires_at: "2030-03-01T10:30:00.000Z",

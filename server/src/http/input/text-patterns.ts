@@ -16,6 +16,7 @@ export const textPatterns = {
   printable: "^[\\x21-\\x7e]+$",
   https: "^https://",
   duration: "^\\d{1,7}[smhd]$",
+  externalId: "^[A-Za-z0-9][\\w.-]{0,63}$",
   runName: "^[\\w.:@/-]{1,128}$",
 } as const;
 
@@ -30,6 +31,7 @@ const descriptions: Record<keyof typeof textPatterns, string> = {
   printable: "a string of printable ASCII characters without spaces",
   https: "a URL that starts with `https://`",
   duration: "a number of seconds, minutes, hours or days such as `90s`, `20m`, `1h` or `30d`",
+  externalId: "1 to 64 letters, digits or any of `_.-` that start with a letter or digit",
   runName: "a name of 1 to 128 letters, digits or any of `_.:@/-`",
 };
 
