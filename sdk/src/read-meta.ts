@@ -19,7 +19,7 @@ export interface SearchMeta {
   /** Why each result is ranked where it is. Only with the `explain` option. */
   explanation: RankExplanation[] | undefined;
   rateLimit: { limit: number; remaining: number; resetSeconds: number } | undefined;
-  /** How much the search's run has spent and can still spend, including this search. Only with the `run` option. */
+  /** How much of the run's budget is spent and left, including this search. Only with the `run` option. */
   run: { id: string; spent: string; left: string } | undefined;
   /** The same for each limit of the key and each shared budget that it names. `resetSeconds` is undefined for totals. */
   keyBudgets: KeyBudgetMeta[];

@@ -189,7 +189,7 @@ type Adjustment = Pick<AdjustmentRequest, "kind" | "reference" | "amount">;
 class PaidWallet {
   readonly #walletId: string;
   readonly #topUpId: string;
-  /** The adjustment that waits for approval. */
+  /** The adjustment that is waiting for approval. */
   #requested = "";
 
   private constructor(walletId: string, topUpId: string) {

@@ -6,7 +6,7 @@ import { addTestMember, someone } from "../support/console-fixture.ts";
 import { registeredRoutes } from "../support/registered-routes.ts";
 import { operators, operatorToken, type Reply } from "../support/services/server.ts";
 
-// The owner's console for operators: the same answers, only reads, and none before the look is recorded.
+// The owner's console for operators: the same answers, only reads, and none before the view is recorded.
 
 const { db, server, createWallet } = await createFixture(({ operatorUrl }) => ({
   PENNYBLACK_OPERATOR_DATABASE_URL: operatorUrl,

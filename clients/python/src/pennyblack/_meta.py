@@ -84,7 +84,7 @@ class SearchMeta:
     #: Why each result is ranked where it is. Only with `explain=True`.
     explanation: Optional[List[RankExplanation]]
     rate_limit: Optional[RateLimit]
-    #: How much the search's run has spent and can still spend, including this search. Only with `run`.
+    #: How much of the run's budget is spent and left, including this search. Only with `run`.
     run: Optional[RunMeta]
     #: The same for each limit of the key's budget. Empty without a budget.
     key_budgets: List[BudgetMeta]

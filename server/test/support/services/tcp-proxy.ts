@@ -16,7 +16,7 @@ interface Wire {
   isSilent: boolean;
 }
 
-/** A proxy between a client and a server that fails on request. */
+/** A proxy between a client and a server that tests can make fail. */
 export class TcpProxy {
   readonly #wires = new Set<Wire>();
   readonly #listener = createServer((client) => this.#open(client));
