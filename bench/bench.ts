@@ -36,7 +36,7 @@ const benches = {
   restore: runRestoreBench,
 };
 
-/** What the kinds of benchmarks start, besides the PostgreSQL from npm. */
+/** The programs that each kind of benchmark starts, besides the PostgreSQL from npm. */
 const redis = { "redis-server": "redis-server" };
 const loadTools = { ...redis, nginx: "nginx-light", wrk: "wrk" };
 const programs: Partial<Record<BenchOptions["kind"], Programs>> = {

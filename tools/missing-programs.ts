@@ -10,7 +10,7 @@ export function findProgram(name: string): string | undefined {
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
-/** What is not installed, and how to install it. Undefined if nothing is missing. */
+/** The programs that are not installed, and how to install them. Undefined if nothing is missing. */
 export function describeMissing(
   programs: Programs,
   isInstalled = (name: string) => findProgram(name) !== undefined,

@@ -13,7 +13,7 @@ export const storageFolder = join(imageFolder, "containers");
 const standInFolder = join(import.meta.dirname, "stand-in");
 const buildFlags = ["build", "--format", "docker", "--pull=never", "--isolation", "chroot"];
 
-/** Why the image cannot be built on this machine, or undefined if it can. */
+/** Returns the reason the image cannot be built on this machine, or undefined. */
 export function missingPrerequisite(morePrograms: Programs = {}): string | undefined {
   if (process.getuid?.() !== 0) return "requires root";
   return describeMissing({ ...imagePrograms, ...morePrograms });

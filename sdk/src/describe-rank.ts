@@ -15,7 +15,7 @@ export interface RankDescription {
   move: string;
   /** Its tier and the rule or list that assigned it. */
   tier: string;
-  /** Why its rank or score differs from that of the tier alone. Empty for most results. */
+  /** The reasons its rank or score differs from that of the tier alone. Empty for most results. */
   adjustments: string[];
 }
 

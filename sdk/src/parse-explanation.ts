@@ -1,4 +1,4 @@
-/** Why a result is ranked where it is. docs/ranking.md has the arithmetic. */
+/** The explanation of a result's rank. docs/ranking.md has the arithmetic. */
 export interface RankExplanation {
   /** The position of the result, from 1. */
   position: number;

@@ -16,7 +16,7 @@ export interface SearchMeta {
   filtered: number | undefined;
   /** The ranking rules applied, such as "programming@3". */
   lens: string | undefined;
-  /** Why each result is ranked where it is. Only with the `explain` option. */
+  /** The explanation of each result's rank. Only with the `explain` option. */
   explanation: RankExplanation[] | undefined;
   rateLimit: { limit: number; remaining: number; resetSeconds: number } | undefined;
   /** How much of the run's budget is spent and left, including this search. Only with the `run` option. */

@@ -19,7 +19,7 @@ export interface TimeRange {
 
 export type Query = Record<string, string | number | undefined>;
 
-/** What the methods of the client share. `options` must not contain others than those of a call. */
+/** Code that the methods of the client share. `options` must not contain others than those of a call. */
 export interface Requests {
   get: <Body>(path: string, query: Query, options?: CallOptions) => Promise<Body>;
   getText: (path: string, type: NonNullable<Call["textType"]>, query: Query, options?: CallOptions) => Promise<string>;

@@ -32,7 +32,7 @@ import { createDataKeys } from "./wallet/wallet.ts";
 export interface App {
   http: FastifyInstance;
   ops: FastifyInstance;
-  /** Why this server must not use the database, or undefined if it may. */
+  /** Returns the reason this server must not use the database, or undefined. */
   checkDatabase(): Promise<string | undefined>;
   /** Reloads the ranking rules and the upstreams. If any of them has faults, logs them and keeps the previous version of both. */
   reload(readUpstreams?: () => readonly Upstream[]): void;
@@ -106,7 +106,7 @@ export function createApp(config: ServerConfig, log: Log): App {
 
 type Services = ReturnType<typeof openServices>;
 
-/** What the routes need. */
+/** Dependencies of the routes. */
 function openServices(config: ServerConfig, log: Log, state: { isDraining: boolean }) {
   const metrics = createMetrics();
   const connections = openConnections(config, log);

@@ -1,4 +1,4 @@
-/** What a line of the list of changes has changed: the values before and after, of those that differ. */
+/** The values before and after a change in the list of changes, if they differ. */
 export function ChangedValues(props: {
   before: Record<string, unknown> | null;
   after: Record<string, unknown> | null;

@@ -1,7 +1,7 @@
 import { Button, Group, NativeSelect, TextInput } from "@mantine/core";
 import { useState } from "react";
 
-/** What to find. Times are minutes in the browser's time zone. */
+/** The search terms. Times are minutes in the browser's time zone. */
 export interface FindRequest {
   text: string;
   /** As of an input of the type datetime-local. Empty: any time. */

@@ -1,6 +1,6 @@
 import type { Entry } from "../api.ts";
 
-/** What a receipt states about a search or a top-up, at the time of `iat`. */
+/** The contents of a receipt for a search or a top-up, at the time of `iat`. */
 export interface ReceiptClaims {
   /** The base URL of the server. */
   iss: string;

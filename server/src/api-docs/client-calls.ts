@@ -7,7 +7,7 @@ export interface ClientCall {
   args?: unknown[];
   /** Named arguments. */
   options?: Record<string, unknown>;
-  /** What the method lists. */
+  /** The objects that the method lists. */
   item?: string;
   /** Fetches the first page instead of the whole list. */
   isPage?: boolean;

@@ -24,7 +24,7 @@ export interface Connections {
   redis: Redis | undefined;
   /** Shared by all pools. */
   fence: Fence;
-  /** Why this server must not use the database, or undefined if it may. On a running server, it rejects if the database is unavailable. */
+  /** Returns the reason this server must not use the database, or undefined. On a running server, rejects if the database is unavailable. */
   check(when: "starting" | "running"): Promise<string | undefined>;
   close(): Promise<void>;
 }

@@ -53,7 +53,7 @@ export function operatorPageRoutes(): Route[] {
   return [...siteRoutes(folder, "operator.html"), ...siteRoutes(folder, "index.html", ["/console/w/*"])];
 }
 
-/** What the owner's pages read, for operators. Empty if no operator database is configured. */
+/** Reads of the owner's pages, for operators. Empty if no operator database is configured. */
 export function createOperatorView(
   config: ServerConfig,
   { operatorPool, tenantPool }: Pick<Connections, "operatorPool" | "tenantPool">,

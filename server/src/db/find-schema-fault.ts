@@ -3,7 +3,7 @@ import type { Queryable } from "./pool.ts";
 import { readSchemaVersion } from "./schema-files.ts";
 
 /**
- * Why this release must not use the database, or undefined if it may. A running server continues while the next release's
+ * Returns the reason this release must not use the database, or undefined. A running server continues while the next release's
  * schema is applied. To start on a newer schema, that schema must declare that it still serves this version: the newer
  * release knows what it changed. Rejects if the database is unavailable.
  */
@@ -22,7 +22,7 @@ export async function findSchemaFault(db: Queryable, when: "starting" | "running
   return undefined;
 }
 
-/** Why a process does not start. Names the setting, and not the address in it, which contains a password. */
+/** The reason a process does not start. Names the setting, but not the address in it, which contains a password. */
 export function describeDatabaseFailure(variable: string, error: unknown): string {
   if (error instanceof RefusedDatabase) return error.message;
   const code = error instanceof Error && "code" in error ? String(error.code) : "no connection";

@@ -1,7 +1,7 @@
 import type { Secrets } from "../lib/secrets.ts";
 import type { Queryable } from "./pool.ts";
 
-/** Why a process with these secrets must not start, or undefined if it may. */
+/** Returns the reason a process with these secrets must not start, or undefined. */
 export async function findUnlistedSecret(db: Queryable, { all }: Secrets): Promise<string | undefined> {
   const { rows } = await db.query<{ id: string }>("select pb.secrets_in_use() as id");
   const missing = rows.find((row) => !all.some(({ id }) => id === row.id));

@@ -89,7 +89,7 @@ export function withRole(url: string, role: keyof typeof roles, password?: strin
 }
 
 /**
- * Why a server must not use this connection, or undefined if it may. Grants and policies do not restrict a superuser, the
+ * Returns the reason a server must not use this connection, or undefined. Grants and policies do not restrict a superuser, the
  * owner, or a role that bypasses row-level security.
  */
 export async function findRoleFault(client: Pick<pg.ClientBase, "query">): Promise<string | undefined> {

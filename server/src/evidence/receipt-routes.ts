@@ -20,7 +20,7 @@ export interface ReceiptRouteDependencies {
   publicUrl: string;
 }
 
-/** What a receipt states about a search or a top-up, at the time it is signed. */
+/** The contents of a receipt for a search or a top-up, at the time it is signed. */
 interface Statement {
   kind: "search" | "top_up";
   id: string;

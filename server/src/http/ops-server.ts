@@ -19,7 +19,7 @@ import { unknownPathProblem } from "./unknown-path.ts";
 
 export interface OpsServerOptions {
   log: FastifyBaseLogger;
-  /** Why this process should get no traffic; undefined if it is ready. */
+  /** The reason this process should get no traffic, or undefined if it is ready. */
   whyNotReady: () => Promise<string | undefined>;
   renderMetrics: () => Promise<string>;
   /** Operators who can access /operator/. Empty disables it. */

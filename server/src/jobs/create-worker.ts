@@ -29,7 +29,7 @@ import { openWorkerPools, type WorkerPools } from "./worker-pools.ts";
 
 export interface Worker {
   ops: FastifyInstance;
-  /** Why this worker must not start, or undefined if it may. */
+  /** Returns the reason this worker must not start, or undefined. */
   findStartFault(): Promise<string | undefined>;
   /** Starts the jobs. */
   start(): Promise<JobRunner>;

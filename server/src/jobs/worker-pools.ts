@@ -19,7 +19,7 @@ export interface WorkerPools {
   pools: Readonly<Record<keyof typeof workerConnections, Pool | undefined>>;
   /** Only the owner can drop partitions, so it is connected only for the time of that task. */
   openOwner: (url: string) => Pool;
-  /** Why the worker must not connect as these roles, or undefined if it may. */
+  /** Returns the reason the worker must not connect as these roles, or undefined. */
   findRoleFaults(): Promise<string | undefined>;
   close(): Promise<void>;
 }

@@ -52,7 +52,7 @@ export interface KeyRouteDependencies {
   guard: Guard;
   /** For the digests of new keys. */
   pepper: Pepper;
-  /** What all live keys, and all test keys, of a wallet share. */
+  /** The limits that all live keys, and all test keys, of a wallet share. */
   sharedLimits: Record<"live" | "test", SharedLimits>;
   /** Of the configured upstreams. */
   maxOnlyDomains: () => MaxOnlyDomains;

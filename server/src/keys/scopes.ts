@@ -1,6 +1,6 @@
 import type { KeyMode } from "./key-format.ts";
 
-/** What each scope allows, as docs/api-keys.md describes it. */
+/** The permissions of each scope, as in docs/api-keys.md. */
 const descriptions = {
   search: "Searches",
   "wallet:read": "Reading the balance, entries, usage and searches",

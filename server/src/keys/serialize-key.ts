@@ -80,7 +80,7 @@ export const keySchema = Type.Object(
   { title: "Key" },
 );
 
-/** What keys of one mode of a wallet share. */
+/** The limits that a wallet's keys of one mode share. */
 export interface SharedLimits {
   searchesPerSecond: number;
   searchesInFlight: number;

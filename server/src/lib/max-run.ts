@@ -1,13 +1,13 @@
 import { formatUsd, type Micros } from "./money.ts";
 
-/** What the callers of a key can choose as the budget of a run. The ledger enforces the budget that they chose. */
+/** The budgets of a run that the callers of a key can choose. The ledger enforces the chosen one. */
 export interface MaxRun {
   maxMicros: Micros;
   /** Every search must name a run. */
   isRequired: boolean;
 }
 
-/** Why a search with this run, or with none, is refused. `runMax` is the budget that the caller named. */
+/** The reason a search with this run, or without one, is refused. `runMax` is the budget that the caller named. */
 export function findRunRule(maxRun: MaxRun | undefined, runMax: Micros | undefined): string | undefined {
   if (!maxRun) return undefined;
   const limit = `\`max\` of at most ${formatUsd(maxRun.maxMicros)} USD`;

@@ -72,7 +72,7 @@ function removeMarkers(text: string): string {
   return text.replace(/untrusted\p{Dash}web\p{Dash}text/giu, "untrusted web text");
 }
 
-/** What the caller can still spend, one sentence for each limit. */
+/** The remaining budget, with one sentence for each limit. */
 export function formatMoney(balance: string | null, budgets: readonly Budget[]): string[] {
   return [
     ...budgets.map(({ limit, left, max }) => `${budgetNames[limit]} budget left: ${left} of ${max} USD.`),

@@ -44,7 +44,7 @@ export interface OperatorDependencies {
   /** Newest first. */
   listAccounts(query: { limit: number }): Promise<AccountView[]>;
   readReconciliation(): Promise<unknown>;
-  /** What all customers could still spend. */
+  /** The total balance that customers can spend. */
   readTotalBalance(): Promise<Micros>;
   readMargin(days: { from: string; to: string }): Promise<Margin>;
   /** The highest cost, in total or of unpaid searches, first. */

@@ -41,7 +41,7 @@ export interface ChangeLine extends Omit<AuditLine, "operator" | "reason"> {
   reason: string | null;
 }
 
-/** What was changed about a wallet and its account, newest first: by operators, members, keys and the system. */
+/** Changes of a wallet and its account by operators, members, keys and the system, newest first. */
 export async function readChanges(
   db: Queryable,
   { walletId, before, limit }: { walletId: string; before?: bigint | undefined; limit: number },

@@ -44,7 +44,7 @@ function createPayments(failures: { hold?: Error; capture?: Error; release?: Err
   return { payments, released, counted, warnings };
 }
 
-/** What the caller receives: the status and code of a problem, a closed connection, or an internal error. */
+/** The response to the caller: the status and code of a problem, a closed connection, or an internal error. */
 async function responseTo(work: Promise<unknown>): Promise<string> {
   try {
     await work;

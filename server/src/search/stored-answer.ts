@@ -1,4 +1,4 @@
-// What is stored for a retry with the same Idempotency-Key, before it is encrypted: the body, a line feed, and what else the retry
+// The stored answer for a retry with the same Idempotency-Key, before encryption: the body, a line feed, and other data that the retry
 // needs. The body is JSON on one line.
 
 export interface StoredAnswer {

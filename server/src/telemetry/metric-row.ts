@@ -1,7 +1,7 @@
 /** The description of a metric. */
 export interface MetricRow {
   kind: "counter" | "gauge" | "histogram";
-  /** What exposes it. "process": servers and workers. "drill": node_exporter, from the file that a restore drill writes. */
+  /** The source of the metric. "process": servers and workers. "drill": node_exporter, from the file that a restore drill writes. */
   of: "server" | "worker" | "process" | "drill";
   unit: string;
   /** Ends with a full stop. */

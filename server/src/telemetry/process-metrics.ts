@@ -3,7 +3,7 @@ import type { Pool } from "pg";
 import type { Meter } from "./meter.ts";
 import type { processMetrics } from "./process-metric-table.ts";
 
-/** What a server and a worker report in the same way. */
+/** Metrics of both servers and workers. */
 export interface ProcessMetrics {
   watchClock: (readOffsetSeconds: () => number) => void;
   watchPools: (pools: Readonly<Record<string, Pool | undefined>>) => void;

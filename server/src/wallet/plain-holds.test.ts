@@ -145,7 +145,7 @@ const situations: Situation[] = [
   },
 ];
 
-/** What the batch left in the database, without ids and times. */
+/** The rows that the batch wrote, without ids and times. */
 async function readState({ walletId }: Seed): Promise<unknown> {
   const { rows } = await owner.query(
     `select w.held_micros, w.debited_micros,

@@ -281,7 +281,7 @@ async function addCaptures(owner: Pool, walletId: string): Promise<void> {
 /** Operator actions, and a day of reconciliations. */
 type Values = [before?: Record<string, unknown> | undefined, after?: Record<string, unknown>];
 
-/** What members changed, oldest first. */
+/** Changes by members, oldest first. */
 async function seedActivity(
   owner: Pool,
   { accountId, walletId, keyIds }: Pick<Demo, "accountId" | "walletId" | "keyIds">,

@@ -4,7 +4,7 @@ import { buildLevels, hashLeaf, rootOf } from "../../src/evidence/merkle.ts";
 import type { Signer } from "../../src/lib/sign-jws.ts";
 import type { HourOfLedger } from "./ledger-rows.ts";
 
-// What an attacker with full access to the database, but without the signing key, can write.
+// Changes that an attacker with full access to the database, but without the signing key, can make.
 
 /** Replaces rows of pb.transfers. */
 export async function writeRows(

@@ -59,7 +59,7 @@ interface ModelWallet {
   isSuspended: boolean;
 }
 
-/** What was spent of a budget in a period, or of a run. */
+/** The amount spent of a budget in a period, or of a run. */
 interface ModelWindow {
   /** Its row. The next period replaces it. */
   place: string;

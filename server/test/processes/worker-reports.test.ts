@@ -17,7 +17,7 @@ import { failServerProcess } from "../support/services/server-process.ts";
 import { TcpProxy } from "../support/services/tcp-proxy.ts";
 import { startWorker } from "./worker-fixture.ts";
 
-// What operators see of workers that run, cannot start, crash or do not finish their tasks.
+// The operators' view of workers that run, cannot start, crash or do not finish their tasks.
 
 let db: TestDatabase;
 

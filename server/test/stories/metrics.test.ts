@@ -44,7 +44,7 @@ const bounds: Record<string, readonly string[]> = {
   versions: [version, process.versions.node],
 };
 
-/** Why a sample does not match the table of metrics. */
+/** The reason a sample does not match the table of metrics. */
 function faultOf({ name, labels }: Sample, of: MetricRow["of"]): string | undefined {
   const row = findMetric(name);
   if (!row) return `${name} is not in the table`;

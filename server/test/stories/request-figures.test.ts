@@ -105,7 +105,7 @@ interface Sent {
   count: number;
 }
 
-/** What the callers saw. */
+/** The responses that callers received. */
 const sent: Sent[] = [];
 
 const sum = (lines: readonly { count: number }[]): number => lines.reduce((total, { count }) => total + count, 0);

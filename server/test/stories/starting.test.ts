@@ -54,7 +54,7 @@ test("all configuration errors are reported together, without values", async () 
 
 const anyPort = { PORT: "0", PENNYBLACK_OPS_PORT: "0" };
 
-/** Why a server with these settings rejects its database. */
+/** The reason a server with these settings rejects its database. */
 async function rejection(settings: Record<string, string>, t: TestContext): Promise<string> {
   return (await (await startServer(settings, t)).app.checkDatabase()) ?? "accepted";
 }

@@ -9,7 +9,7 @@ import { useWallet } from "../../layout/use-wallet.ts";
 import { explainScore } from "./explain-score.ts";
 import classes from "./playground.module.css";
 
-/** Why each result has its rank. */
+/** Explains the rank of each result. */
 export function Ranking({ response }: { response: PlaygroundResponse }) {
   const lenses = useQuery(lensesQuery);
   const { answer, headers } = response;

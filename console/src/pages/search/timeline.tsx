@@ -6,7 +6,7 @@ import { formatMoney } from "../../format/format-money.ts";
 import { formatMs } from "../../format/format-time.ts";
 import classes from "./search.module.css";
 
-/** What happened, in order. Times come from the database, durations from the server. */
+/** The events of a request, in order. Times come from the database, durations from the server. */
 export function Timeline({ search }: { search: SearchDetails }) {
   const { at, ms, steps, mode } = search;
   const heldMs = steps ? steps.auth + steps.hold : 0;

@@ -1,7 +1,7 @@
 import type { UsageGroup } from "../../api/usage-group.ts";
 import { parseTimeRange, type TimeRange, timeRanges } from "./time-range.ts";
 
-/** What the page shows, from the parameters of its URL. */
+/** The filters of the page, from the parameters of its URL. */
 export interface UsageView {
   range: TimeRange;
   ranges: readonly { value: TimeRange; label: string }[];

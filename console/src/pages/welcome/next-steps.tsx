@@ -10,7 +10,7 @@ import { McpSetup } from "../../components/mcp-setup.tsx";
 import { InlineError } from "../../components/states.tsx";
 import { Step } from "./step.tsx";
 
-/** What most wallets need after the first search. Each step is done once the keys show it. */
+/** Steps that most wallets need after the first search. Each step is done once the keys show it. */
 export function NextSteps({ walletId, number }: { walletId: string; number: number }) {
   const { public_url: url } = useSession();
   const queries = useQueryClient();

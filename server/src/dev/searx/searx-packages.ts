@@ -12,7 +12,7 @@ const samples = ["/usr/share/doc/postgresql-doc-15/html/index.html", "/usr/share
 const listPackages = "dpkg-query";
 const format = "${Package} ${db:Status-Status}\\n";
 
-/** Why searx cannot run on this machine, and what to do about it. Undefined if it can. */
+/** Returns the reason searx cannot run on this machine, with a next step, or undefined. */
 export function findObstacle(): string | undefined {
   const query = spawnSync(listPackages, ["--show", `--showformat=${format}`, ...packages], { encoding: "utf8" });
   if (query.error) return "searx is installed from Debian packages, and this is not Debian.";

@@ -19,7 +19,7 @@ export interface Bench {
 
 const root = resolve(import.meta.dirname, "../../../..");
 
-/** Why a block does not do what its page documents, or undefined if it does. */
+/** Returns the way in which a block differs from its page, or undefined. */
 export async function faultOf(block: CodeBlock, bench: Bench): Promise<string | undefined> {
   const { language, text, mark } = block;
   if (mark?.kind === "not run" || language === "text") return undefined;
