@@ -35,6 +35,7 @@ const eventTypes: Record<EventType, true> = {
   "key.budget_spent": true,
   "budget.threshold": true,
   "budget.spent": true,
+  "budget.increase_requested": true,
   "service.incident": true,
 };
 

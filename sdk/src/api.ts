@@ -4,7 +4,7 @@
  * Identifies the error. Codes never change, but later versions can add codes.
  * @enum {string}
  */
-export type ProblemCode = "malformed_json" | "invalid_request" | "query_too_long" | "end_user_required" | "conflicting_credentials" | "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "insufficient_balance" | "balance_reserved" | "insufficient_scope" | "ip_not_allowed" | "account_suspended" | "key_budget_spent" | "run_budget_spent" | "end_user_budget_spent" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "budget_in_use" | "budget_limit_reached" | "key_limit_reached" | "key_not_active" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "concurrency_limited" | "unpaid_calls_limited" | "internal_error" | "upstream_error" | "upstream_invalid_response" | "upstream_unreachable" | "payment_processor_unavailable" | "overloaded" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured" | "upstream_timeout";
+export type ProblemCode = "malformed_json" | "invalid_request" | "query_too_long" | "end_user_required" | "conflicting_credentials" | "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "insufficient_balance" | "balance_reserved" | "insufficient_scope" | "ip_not_allowed" | "account_suspended" | "key_budget_spent" | "run_budget_spent" | "end_user_budget_spent" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "budget_in_use" | "budget_requests_open" | "budget_limit_reached" | "key_limit_reached" | "key_not_active" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "concurrency_limited" | "unpaid_calls_limited" | "internal_error" | "upstream_error" | "upstream_invalid_response" | "upstream_unreachable" | "payment_processor_unavailable" | "overloaded" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured" | "upstream_timeout";
 
 /** The members of every problem. */
 export type ProblemBase = {
@@ -140,6 +140,31 @@ export type SpentBudget = {
     period: "total" | "day" | "week" | "month";
 };
 
+/** How to get a higher budget. */
+export type IncreaseOptions = {
+    /**
+     * Format: uri
+     * The page of the console where a person can raise the budget.
+     */
+    url: string;
+    /** The request that asks a person to raise the budget, if it is a shared budget. */
+    request?: {
+        /** @constant */
+        method: "POST";
+        /** Format: uri */
+        url: string;
+        /** @constant */
+        required_scope: "budgets:request";
+        body: {
+            /** Format: uuid */
+            budget: string;
+            /** The amount to add; choose your own, in USD as a decimal string. */
+            amount: string;
+            hours: number;
+        };
+    };
+};
+
 export type KeyBudgetSpentProblem = ProblemBase & {
     /** @constant */
     code: "key_budget_spent";
@@ -152,6 +177,7 @@ export type KeyBudgetSpentProblem = ProblemBase & {
     /** When the budget resets. Null if it does not. */
     resets_at: string | null;
     budget: SpentBudget;
+    increase: IncreaseOptions;
 };
 
 export type RunBudgetSpentProblem = ProblemBase & {
@@ -179,6 +205,7 @@ export type EndUserBudgetSpentProblem = ProblemBase & {
     /** When the budget resets. Null if it does not. */
     resets_at: string | null;
     budget: SpentBudget;
+    increase: IncreaseOptions;
 };
 
 export type BudgetInUseProblem = ProblemBase & {
@@ -264,7 +291,7 @@ export type UpstreamInvalidResponseProblem = ProblemBase & {
 /** A problem without additional members. */
 export type BasicProblem = ProblemBase & {
     /** @enum {string} */
-    code: "end_user_required" | "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "ip_not_allowed" | "account_suspended" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "budget_limit_reached" | "key_limit_reached" | "key_not_active" | "unsupported_media_type" | "idempotency_key_reused" | "internal_error" | "upstream_unreachable" | "payment_processor_unavailable" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured";
+    code: "end_user_required" | "authentication_required" | "api_key_invalid" | "api_key_revoked" | "api_key_expired" | "ip_not_allowed" | "account_suspended" | "not_found" | "method_not_allowed" | "idempotency_in_progress" | "budget_requests_open" | "budget_limit_reached" | "key_limit_reached" | "key_not_active" | "unsupported_media_type" | "idempotency_key_reused" | "internal_error" | "upstream_unreachable" | "payment_processor_unavailable" | "shutting_down" | "ledger_unavailable" | "upstream_not_configured" | "payments_not_configured" | "receipts_not_configured";
 };
 
 /** RFC 9457 problem details. `code` determines the other members. Errors are never charged. */
@@ -495,6 +522,7 @@ export type BudgetOfKey = {
     period: "total" | "day" | "week" | "month";
     /** @enum {string} */
     per: "wallet" | "end_user";
+    /** The amount, and its temporary increase. */
     limit: string;
     /** By all of its keys. Null for a budget per end user. */
     spent: string | null;
@@ -628,7 +656,7 @@ export type NewMaxRun = {
 };
 
 /** @enum {string} */
-export type Scope = "search" | "wallet:read" | "wallet:write" | "keys:read" | "keys:write" | "webhooks:write" | "activity:read";
+export type Scope = "search" | "wallet:read" | "wallet:write" | "keys:read" | "keys:write" | "webhooks:write" | "activity:read" | "budgets:request";
 
 export type CreateKeyRequest = {
     mode: KeyMode;
@@ -649,7 +677,7 @@ export type CreateKeyRequest = {
     max_run?: NewMaxRun | null;
     /** Your own id, unique among the keys of a mode that are not revoked, by which `pennyblack apply` finds the object. Null for none. */
     external_id?: string | null;
-    /** Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write` includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys. */
+    /** Live and test keys can have `search`, `wallet:read` and `budgets:request`, management keys all scopes except `search` and `budgets:request`. `keys:write` includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys. */
     scopes?: Scope[];
 };
 
@@ -683,6 +711,12 @@ export type RotateKeyRequest = {
     grace_seconds: number;
 };
 
+export type BudgetIncrease = {
+    amount: string;
+    /** Format: date-time */
+    ends_at: string;
+};
+
 export type Budget = {
     /** Format: uuid */
     id: string;
@@ -694,6 +728,8 @@ export type Budget = {
     period: "total" | "day" | "week" | "month";
     /** @enum {string} */
     per: "wallet" | "end_user";
+    /** A temporary increase, which a person has approved. Until `ends_at`, each period has `amount` more. Null if there is none. */
+    increase: BudgetIncrease | null;
     /** Percentages of the amount at which you are warned. */
     alerts: number[];
     /** Your own id, unique among the budgets of a mode that are not archived, by which `pennyblack apply` finds the object. Null for none. */
@@ -750,6 +786,31 @@ export type UpdateBudgetRequest = {
     alerts?: number[];
     /** Your own id, unique among the budgets of a mode that are not archived, by which `pennyblack apply` finds the object. Null for none. */
     external_id?: string | null;
+};
+
+export type CreateBudgetRequestRequest = {
+    /** The id of a shared budget that the key names. */
+    budget: string;
+    /** USD to add to the amount of each period, at least 0.01. */
+    amount: string;
+    /** How long the increase lasts once it is approved. */
+    hours: number;
+};
+
+export type BudgetRequest = {
+    /** Format: uuid */
+    id: string;
+    /** Format: uuid */
+    budget: string;
+    amount: string;
+    hours: number;
+    /** @constant */
+    state: "open";
+    /**
+     * Format: uri
+     * The page of the console where a person decides.
+     */
+    url: string;
 };
 
 export type Search = {
@@ -984,7 +1045,7 @@ export type EndUserSettings = {
 };
 
 /** @enum {string} */
-export type EventType = "wallet.low_balance" | "wallet.depleted" | "top_up.succeeded" | "top_up.failed" | "key.created" | "key.rotated" | "key.revoked" | "key.budget_spent" | "budget.threshold" | "budget.spent" | "service.incident";
+export type EventType = "wallet.low_balance" | "wallet.depleted" | "top_up.succeeded" | "top_up.failed" | "key.created" | "key.rotated" | "key.revoked" | "key.budget_spent" | "budget.threshold" | "budget.spent" | "budget.increase_requested" | "service.incident";
 
 export type Webhook = {
     /** Format: uuid */

@@ -39,6 +39,7 @@ test("is() compares the code and gives the problem its members", () => {
     spent: "1.00",
     resets_at: null,
     budget: { id: null, name: null, period: "day" as const },
+    increase: { url: "https://search.test/console" },
   };
   const error: PennyblackError = createError({ ...common, problem });
   assert.ok(!error.is("insufficient_balance"));

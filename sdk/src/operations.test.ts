@@ -27,6 +27,7 @@ const callBudgets = (client: Pennyblack): Record<string, () => PromiseLike<unkno
   createBudget: () => client.budgets.create({ mode: "live", name: "team", amount: "1.00", period: "week" }),
   getBudget: () => client.budgets.get(id),
   updateBudget: () => client.budgets.update(id, { amount: "2.00" }),
+  requestBudget: () => client.budgets.request({ budget: id, amount: "1.00", hours: 24 }),
   archiveBudget: () => client.budgets.archive(id),
 });
 const call = (client: Pennyblack): Record<string, () => PromiseLike<unknown>> => ({

@@ -7,8 +7,10 @@ import type {
   AlertSettings,
   AutoTopUp,
   Budget,
+  BudgetRequest,
   Category,
   CreateBudgetRequest,
+  CreateBudgetRequestRequest,
   CreatedKey,
   CreatedWebhook,
   CreateKeyRequest,
@@ -72,6 +74,9 @@ export function createBudgets({ get, list, once, repeat }: Requests) {
       once({ method: "POST", path: "/v1/budgets", body: budget }, options),
     update: (id: string, changes: UpdateBudgetRequest, options?: CallOptions): Promise<Budget> =>
       repeat({ method: "PATCH", path: toPath("budgets", id), body: changes }, options),
+    /** Asks a person to raise a shared budget of this client's key. Equal requests are one as long as it is open. */
+    request: (request: CreateBudgetRequestRequest, options?: CallOptions): Promise<BudgetRequest> =>
+      repeat({ method: "POST", path: "/v1/key/budget-requests", body: request }, options),
     /** Archives a budget that no key names. */
     archive: (id: string, options?: CallOptions): Promise<Budget> =>
       repeat({ method: "DELETE", path: toPath("budgets", id) }, options),

@@ -170,11 +170,14 @@ create table pb.budgets (
   period text check (period in ('day', 'week', 'month')),
   per_end_user boolean not null default false,
   alerts smallint[] not null default '{}',
+  raise_micros bigint check (raise_micros > 0),
+  raise_ends_at timestamptz,
   created_at timestamptz not null default clock_timestamp(),
   archived_at timestamptz,
   external_id text check (length(external_id) between 1 and 64),
   constraint budgets_by_mode unique (wallet_id, id, mode),
-  constraint end_user_limit_with_period check (period is not null or not per_end_user)
+  constraint end_user_limit_with_period check (period is not null or not per_end_user),
+  constraint raise_has_end check ((raise_micros is null) = (raise_ends_at is null))
 );
 
 create unique index budgets_by_external_id on pb.budgets (wallet_id, mode, external_id)
@@ -303,8 +306,10 @@ create table pb.keys (
   unique (wallet_id, id),
   constraint known_scopes
     check (scopes <@ array[
-      'search', 'wallet:read', 'wallet:write', 'keys:read', 'keys:write', 'webhooks:write', 'activity:read'
+      'search', 'wallet:read', 'wallet:write', 'keys:read', 'keys:write', 'webhooks:write', 'activity:read',
+      'budgets:request'
     ]),
+  constraint only_search_keys_request check (mode <> 'mgmt' or not ('budgets:request' = any (scopes))),
   constraint management_keys_do_not_search check (mode <> 'mgmt' or not ('search' = any (scopes))),
   constraint management_keys_have_no_sources check (mode <> 'mgmt' or sources is null),
   constraint management_keys_have_no_max_run check (mode <> 'mgmt' or max_run is null),
@@ -321,6 +326,29 @@ create unique index keys_by_external_id on pb.keys (wallet_id, mode, external_id
   where external_id is not null and revoked_at is null;
 create index keys_not_revoked on pb.keys (wallet_id, id desc) where revoked_at is null;
 create index keys_by_change on pb.keys (changed_at) where changed_at > '-infinity';
+
+-- Requests of keys to raise a shared budget for some hours, and the decisions of people. There is no text, which could contain a
+-- query. A request is open for seven days. See server/sql/budget-requests.sql.
+create table pb.budget_requests (
+  id uuid primary key,
+  wallet_id uuid not null references pb.wallets,
+  mode pb.key_mode not null,
+  budget_id uuid not null,
+  key_id uuid not null,
+  amount_micros bigint not null check (amount_micros > 0),
+  hours smallint not null check (hours between 1 and 168),
+  sends_email boolean not null,
+  created_at timestamptz not null,
+  state text not null default 'open' check (state in ('open', 'approved', 'denied')),
+  decided_at timestamptz,
+  decided_by uuid,
+  constraint decided_by_person check ((state = 'open') = (decided_at is null) and (decided_at is null) = (decided_by is null)),
+  constraint request_of_same_wallet foreign key (wallet_id, key_id) references pb.keys (wallet_id, id),
+  constraint requested_budget_of_same_wallet
+    foreign key (wallet_id, budget_id, mode) references pb.budgets (wallet_id, id, mode) on delete cascade
+);
+
+create index budget_requests_by_wallet on pb.budget_requests (wallet_id, id desc);
 
 -- Apps that a person connects with OAuth, through the operator's OpenID Connect provider.
 -- docs/decisions/0021-connected-apps.md gives the reasons.
@@ -825,7 +853,7 @@ create table pb.events (
     type in (
       'wallet.low_balance', 'wallet.depleted', 'top_up.succeeded', 'top_up.failed',
       'key.created', 'key.rotated', 'key.revoked', 'key.budget_spent', 'budget.threshold', 'budget.spent',
-      'service.incident',
+      'budget.increase_requested', 'service.incident',
       'webhook.test', 'webhook.disabled'
     )
   )
@@ -863,7 +891,7 @@ create table pb.webhook_endpoints (
     cardinality(events) > 0 and events <@ array[
       'wallet.low_balance', 'wallet.depleted', 'top_up.succeeded', 'top_up.failed',
       'key.created', 'key.rotated', 'key.revoked', 'key.budget_spent', 'budget.threshold', 'budget.spent',
-      'service.incident'
+      'budget.increase_requested', 'service.incident'
     ]
   ),
   constraint disabled_with_reason check ((disabled_at is null) = (disabled_reason is null)),
@@ -951,7 +979,8 @@ insert into pb.acts (act, visibility) values
   ('app.allow', 'owner'), ('app.connect', 'owner'), ('app.disconnect', 'owner'),
   ('app_settings.change', 'owner'), ('app_settings.delete', 'owner'),
   ('auto_top_up.delete', 'owner'), ('auto_top_up.set', 'owner'), ('auto_top_up.stop', 'owner'),
-  ('budget.archive', 'owner'), ('budget.change', 'owner'), ('budget.create', 'owner'),
+  ('budget.approve_increase', 'owner'), ('budget.archive', 'owner'), ('budget.change', 'owner'),
+  ('budget.create', 'owner'), ('budget.deny_increase', 'owner'), ('budget.request_increase', 'owner'),
   ('cell.name', 'operator'),
   ('database.accept', 'operator'), ('database.migrate', 'operator'),
   ('end_user_settings.change', 'owner'),

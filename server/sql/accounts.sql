@@ -172,6 +172,7 @@ begin
   delete from pb.idempotency c where c.wallet_id = any (own_wallets);
   delete from pb.end_user_settings e where e.wallet_id = any (own_wallets);
   delete from pb.usage_end_users u where u.wallet_id = any (own_wallets);
+  delete from pb.budget_requests r where r.wallet_id = any (own_wallets);
   delete from pb.budget_windows b using pb.budgets g
   where b.wallet_id = any (own_wallets) and g.id = b.budget_id and g.per_end_user;
   update pb.budgets b set name = '' where b.wallet_id = any (own_wallets) and b.name is not null;

@@ -172,7 +172,7 @@ end
 $$;
 
 -- Locks the wallet and names it for pb.check_manager. Returns the session.
-create or replace function pb.lock_app_wallet(p_session bytea, p_wallet uuid) returns pb.sessions
+create or replace function pb.lock_wallet_for_session(p_session bytea, p_wallet uuid) returns pb.sessions
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pb.lock_wallets(array[p_wallet]);
@@ -186,7 +186,7 @@ $$;
 create or replace function pb.set_app_wallet(p_session bytea, p_wallet uuid, day_micros bigint) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  s pb.sessions := pb.lock_app_wallet(p_session, p_wallet);
+  s pb.sessions := pb.lock_wallet_for_session(p_session, p_wallet);
   refusal text := pb.check_manager(s.id, day_micros is not null);
   day_before bigint;
   limits_id uuid := pb.find_app_limits(s.person_id, p_wallet);
@@ -225,7 +225,7 @@ $$;
 create or replace function pb.forget_app(p_session bytea, p_wallet uuid, p_key uuid) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-  s pb.sessions := pb.lock_app_wallet(p_session, p_wallet);
+  s pb.sessions := pb.lock_wallet_for_session(p_session, p_wallet);
   refusal text := pb.check_manager(s.id, true);
 begin
   if refusal is not null then

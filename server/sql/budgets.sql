@@ -48,15 +48,17 @@ begin
 end
 $$;
 
--- A new amount applies to the open window at once. It and changed alerts make the trigger compute the next warning.
+-- A new amount applies to the open window at once, with the raise of `b`. They and changed alerts make the trigger compute the
+-- next warning.
 create or replace function pb.set_budget_amount(b pb.budgets, p_amount bigint) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   update pb.budgets f set amount_micros = p_amount where f.id = b.id;
   update pb.budget_windows w
-  set limit_micros = p_amount, next_alert_micros = case
-    when b.name is not null and b.mode = 'live' and (w.resets_at is null or w.resets_at > clock_timestamp()) then 0
-  end
+  set limit_micros = p_amount + case when b.raise_ends_at > clock_timestamp() then b.raise_micros else 0 end,
+    next_alert_micros = case
+      when b.name is not null and b.mode = 'live' and (w.resets_at is null or w.resets_at > clock_timestamp()) then 0
+    end
   where w.wallet_id = b.wallet_id and w.mode = b.mode and w.budget_id = b.id and w.subject = '' and not b.per_end_user;
 end
 $$;

@@ -11,6 +11,8 @@
 -- Order of refusals (part of the API contract): key, account, idempotency, wallet (402), budgets of the key, those per end user
 -- last, run (403). A search is accepted only if all its windows have room, and only then counts in any of them.
 --
+-- A raise of a shared budget ends when its end has passed. Each hold compares it, so no job is needed.
+--
 -- A test search is free but spends the price as play money, which is counted separately because each window has a mode.
 --
 -- A key with a limit per end user refuses a search without an end user. Otherwise a caller could avoid the limit by omitting the
@@ -118,7 +120,9 @@ begin
         as b (wallet_id, key_id, run_name, end_user, item)
       cross join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k
       cross join lateral (
-        select f.position, g.id as budget_id, g.name, g.period, g.amount_micros, case when g.per_end_user then b.end_user else '' end as subject,
+        select f.position, g.id as budget_id, g.name, g.period,
+          g.amount_micros + case when g.raise_ends_at > now_at then g.raise_micros else 0 end as amount_micros,
+          case when g.per_end_user then b.end_user else '' end as subject,
           case when g.per_end_user then 'end_user' else coalesce(g.period, 'total') end as kind,
           case g.period when 'day' then day_end when 'week' then week_end when 'month' then month_end end as ends_at
         from pb.key_limit_budgets f

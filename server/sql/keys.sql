@@ -104,14 +104,14 @@ end
 $$;
 
 -- Whether the actor may grant these scopes. A key may grant the scopes it has, `keys:write` includes `keys:read`, and every
--- management key may grant `search`. A person may grant everything that a management key can have; pb.check_manager has checked
+-- management key may grant `search` and `budgets:request`, which only search keys can have. A person may grant everything that a management key can have; pb.check_manager has checked
 -- the session.
 create or replace function pb.can_grant_scopes(p_actor uuid, p_scopes text[]) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp
 begin atomic
   select coalesce(
     (
-      select array_remove(p_scopes, 'search')
+      select array_remove(array_remove(p_scopes, 'search'), 'budgets:request')
         <@ (k.scopes || case when 'keys:write' = any (k.scopes) then array['keys:read'] else array[]::text[] end)
       from pb.keys k where k.id = p_actor and k.wallet_id = pb.own_wallet()
     ),

@@ -32,7 +32,7 @@ grant execute on function
 
 grant execute on function
   pb.own_wallet, pb.utc_day, pb.utc_month, pb.name_person,
-  pb.create_own_budget, pb.change_own_budget, pb.archive_own_budget,
+  pb.create_own_budget, pb.change_own_budget, pb.archive_own_budget, pb.request_own_increase,
   pb.label_own_account, pb.create_own_key, pb.change_own_key, pb.rotate_own_key, pb.revoke_own_key,
   pb.own_data_key, pb.set_end_user_ids,
   pb.usage_as_of, pb.are_requests_complete, pb.searches_listed_since, pb.requests_listed_since, pb.own_search_ids, pb.own_end_user_usage, pb.own_version,
@@ -62,7 +62,8 @@ grant execute on function
   pb.request_sign_in, pb.create_sign_in_token, pb.redeem_sign_in, pb.begin_session, pb.join_account, pb.end_session, pb.end_all_sessions,
   pb.read_session, pb.authorize_session, pb.installation_data_key, pb.open_own_account, pb.read_team, pb.invite_to_team, pb.revoke_invitation,
   pb.change_team, pb.read_own_invitation, pb.accept_own_invitation,
-  pb.begin_oidc_session, pb.connect_app, pb.read_apps, pb.set_app_wallet, pb.forget_app
+  pb.begin_oidc_session, pb.connect_app, pb.read_apps, pb.set_app_wallet, pb.forget_app,
+  pb.read_budget_requests, pb.decide_budget_request
   to pennyblack_people;
 
 -- The worker expires holds, closes hours, counts usage, delivers events and deletes expired rows. It cannot change or
@@ -79,7 +80,7 @@ grant execute on function
 
 -- Columns that a tenant can read. The digest of a key and the secret of a webhook are not among them.
 revoke all on
-  pb.wallets, pb.transfers, pb.keys, pb.budgets, pb.key_limits, pb.key_limit_budgets, pb.budget_windows, pb.searches,
+  pb.wallets, pb.transfers, pb.keys, pb.budgets, pb.key_limits, pb.key_limit_budgets, pb.budget_windows, pb.budget_requests, pb.searches,
   pb.usage_hours, pb.usage_days, pb.events, pb.webhook_endpoints, pb.webhook_deliveries, pb.top_ups, pb.payment_customers, pb.auto_top_ups,
   pb.reversals, pb.payment_notices, pb.changes, pb.audit_log, pb.reconciliations, pb.upstream_days,
   pb.upstream_hours, pb.upstream_wallet_days, pb.abandoned_calls, pb.accounts, pb.people, pb.members, pb.payments,
@@ -99,8 +100,10 @@ grant select (
   id, wallet_id, mode, name, start, scopes, allowed_ips, searches_per_second, searches_in_flight, limits_id, compat, sources, max_run,
   external_id, expires_at, revoked_at, revoked_reason, rotated_from, last_used_at, created_at
 ) on pb.keys to pennyblack_tenant;
-grant select (id, wallet_id, mode, name, amount_micros, period, per_end_user, alerts, external_id, created_at, archived_at)
-  on pb.budgets to pennyblack_tenant;
+grant select (
+  id, wallet_id, mode, name, amount_micros, period, per_end_user, alerts, raise_micros, raise_ends_at, external_id, created_at,
+  archived_at
+) on pb.budgets to pennyblack_tenant;
 grant select (limits_id, wallet_id, budget_id, position) on pb.key_limit_budgets to pennyblack_tenant;
 grant select (id, wallet_id, mode, budget_id, subject, limit_micros, spent_micros, opened_at, resets_at)
   on pb.budget_windows to pennyblack_tenant;

@@ -200,14 +200,18 @@ CREATE TABLE pb.budgets (
     period text,
     per_end_user boolean DEFAULT false NOT NULL,
     alerts smallint[] DEFAULT '{}'::smallint[] NOT NULL,
+    raise_micros bigint,
+    raise_ends_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     archived_at timestamp with time zone,
     external_id text,
     CONSTRAINT budgets_amount_micros_check CHECK ((amount_micros >= 0)),
     CONSTRAINT budgets_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 64))),
     CONSTRAINT budgets_period_check CHECK ((period = ANY (ARRAY['day'::text, 'week'::text, 'month'::text]))),
+    CONSTRAINT budgets_raise_micros_check CHECK ((raise_micros > 0)),
     CONSTRAINT end_user_limit_with_period CHECK (((period IS NOT NULL) OR (NOT per_end_user))),
-    CONSTRAINT management_keys_do_not_spend CHECK ((mode <> 'mgmt'::pb.key_mode))
+    CONSTRAINT management_keys_do_not_spend CHECK ((mode <> 'mgmt'::pb.key_mode)),
+    CONSTRAINT raise_has_end CHECK (((raise_micros IS NULL) = (raise_ends_at IS NULL)))
 );
 
 CREATE FUNCTION pb.are_own_budgets(p_mode pb.key_mode, p_budgets jsonb) RETURNS boolean
@@ -663,11 +667,12 @@ CREATE TABLE pb.keys (
     CONSTRAINT keys_searches_in_flight_check CHECK ((searches_in_flight > 0)),
     CONSTRAINT keys_searches_per_second_check CHECK ((searches_per_second > 0)),
     CONSTRAINT known_revoked_reasons CHECK ((revoked_reason = ANY (ARRAY['owner'::text, 'operator'::text, 'leaked'::text, 'account_deleted'::text]))),
-    CONSTRAINT known_scopes CHECK ((scopes <@ ARRAY['search'::text, 'wallet:read'::text, 'wallet:write'::text, 'keys:read'::text, 'keys:write'::text, 'webhooks:write'::text, 'activity:read'::text])),
+    CONSTRAINT known_scopes CHECK ((scopes <@ ARRAY['search'::text, 'wallet:read'::text, 'wallet:write'::text, 'keys:read'::text, 'keys:write'::text, 'webhooks:write'::text, 'activity:read'::text, 'budgets:request'::text])),
     CONSTRAINT management_keys_do_not_search CHECK (((mode <> 'mgmt'::pb.key_mode) OR (NOT ('search'::text = ANY (scopes))))),
     CONSTRAINT management_keys_have_no_max_run CHECK (((mode <> 'mgmt'::pb.key_mode) OR (max_run IS NULL))),
     CONSTRAINT management_keys_have_no_sources CHECK (((mode <> 'mgmt'::pb.key_mode) OR (sources IS NULL))),
     CONSTRAINT max_run_is_object CHECK ((jsonb_typeof(max_run) = 'object'::text)),
+    CONSTRAINT only_search_keys_request CHECK (((mode <> 'mgmt'::pb.key_mode) OR (NOT ('budgets:request'::text = ANY (scopes))))),
     CONSTRAINT revoked_reason_requires_revocation CHECK (((revoked_reason IS NULL) OR (revoked_at IS NOT NULL))),
     CONSTRAINT sources_is_object CHECK ((jsonb_typeof(sources) = 'object'::text))
 )
@@ -687,7 +692,7 @@ CREATE FUNCTION pb.can_grant_scopes(p_actor uuid, p_scopes text[]) RETURNS boole
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     BEGIN ATOMIC
- SELECT COALESCE(( SELECT (array_remove(can_grant_scopes.p_scopes, 'search'::text) <@ (k.scopes ||
+ SELECT COALESCE(( SELECT (array_remove(array_remove(can_grant_scopes.p_scopes, 'search'::text), 'budgets:request'::text) <@ (k.scopes ||
                  CASE
                      WHEN ('keys:write'::text = ANY (k.scopes)) THEN ARRAY['keys:read'::text]
                      ELSE ARRAY[]::text[]
@@ -1097,7 +1102,7 @@ CREATE TABLE pb.events (
     dispatched_at timestamp with time zone,
     email_due_at timestamp with time zone,
     email_attempts smallint DEFAULT 0 NOT NULL,
-    CONSTRAINT known_events CHECK ((type = ANY (ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text, 'budget.threshold'::text, 'budget.spent'::text, 'service.incident'::text, 'webhook.test'::text, 'webhook.disabled'::text])))
+    CONSTRAINT known_events CHECK ((type = ANY (ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text, 'budget.threshold'::text, 'budget.spent'::text, 'budget.increase_requested'::text, 'service.incident'::text, 'webhook.test'::text, 'webhook.disabled'::text])))
 );
 
 CREATE FUNCTION pb.claim_alert_emails(max_emails integer) RETURNS TABLE(id uuid, wallet_id uuid, type text, data jsonb, event_at timestamp with time zone, attempt smallint)
@@ -1864,6 +1869,44 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.decide_budget_request(p_session bytea, p_wallet uuid, p_request uuid, is_approved boolean) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  s pb.sessions := pb.lock_wallet_for_session(p_session, p_wallet);
+  refusal text := pb.check_manager(s.id, is_approved);
+  r pb.budget_requests;
+  b pb.budgets;
+  raise_before jsonb;
+  act text := case when is_approved then 'budget.approve_increase' else 'budget.deny_increase' end;
+begin
+  if refusal is not null then
+    return jsonb_build_object('outcome', refusal);
+  end if;
+  select * into r from pb.budget_requests f where f.id = p_request and f.wallet_id = p_wallet;
+  select * into b from pb.budgets f where f.id = r.budget_id;
+  if b.id is null or b.archived_at is not null or not pb.is_open(r) then
+    return jsonb_build_object('outcome', 'not_found');
+  end if;
+  update pb.budget_requests f
+  set state = case when is_approved then 'approved' else 'denied' end, decided_at = clock_timestamp(), decided_by = s.person_id
+  where f.id = r.id;
+  raise_before := pb.describe_raise(b);
+  if is_approved then
+    update pb.budgets f
+    set raise_micros = r.amount_micros, raise_ends_at = clock_timestamp() + make_interval(hours => r.hours)
+    where f.id = b.id returning * into b;
+    perform pb.set_budget_amount(b, b.amount_micros);
+  end if;
+  perform pb.record_own_change(
+    s.id, act, b.id::text, jsonb_build_object('increase', raise_before),
+    jsonb_build_object('request', r.id, 'increase', pb.describe_raise(b))
+  );
+  return jsonb_build_object('outcome', 'done', 'increase', pb.describe_raise(b), 'replaced', raise_before);
+end
+$$;
+
 CREATE FUNCTION pb.decide_hold(i record, claimed bytea, held bigint, spending pb.spending[], numbers integer[], run_max bigint, OUT outcome text, OUT owed_micros bigint, OUT limit_micros bigint, OUT spent_micros bigint, OUT resets_at timestamp with time zone, OUT answer bytea, OUT budgets jsonb, OUT spent_budget jsonb) RETURNS record
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1955,6 +1998,7 @@ begin
   delete from pb.idempotency c where c.wallet_id = any (own_wallets);
   delete from pb.end_user_settings e where e.wallet_id = any (own_wallets);
   delete from pb.usage_end_users u where u.wallet_id = any (own_wallets);
+  delete from pb.budget_requests r where r.wallet_id = any (own_wallets);
   delete from pb.budget_windows b using pb.budgets g
   where b.wallet_id = any (own_wallets) and g.id = b.budget_id and g.per_end_user;
   update pb.budgets b set name = '' where b.wallet_id = any (own_wallets) and b.name is not null;
@@ -2181,6 +2225,10 @@ begin
     order by o.id limit p_limit
   );
   get diagnostics deleted = row_count;
+  delete from pb.budget_requests r where r.id in (
+    select o.id from pb.budget_requests o where o.id < pb.uuid_floor(clock_timestamp() - interval '30 days')
+    order by o.id limit p_limit
+  );
   return deleted;
 end
 $$;
@@ -2276,6 +2324,17 @@ CREATE FUNCTION pb.describe_key(k pb.keys) RETURNS jsonb
     LANGUAGE sql STABLE
     AS $$
   select jsonb_build_object('id', k.id, 'name', k.name, 'mode', k.mode, 'start', k.start)
+$$;
+
+CREATE FUNCTION pb.describe_raise(b pb.budgets) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  return case when b.raise_ends_at > clock_timestamp() then
+    jsonb_build_object('amount', pb.usd(b.raise_micros), 'ends_at', pb.iso_time(b.raise_ends_at))
+  end;
+end
 $$;
 
 CREATE TABLE pb.invitations (
@@ -2468,6 +2527,8 @@ begin
       email_due_at = case
         when with_email and e.type in (
           'wallet.low_balance', 'webhook.disabled', 'budget.threshold', 'budget.spent'
+        ) or with_email and e.type = 'budget.increase_requested' and (
+          select r.sends_email from pb.budget_requests r where r.id = (e.data ->> 'request_id')::uuid
         ) then now_at
       end
     where d.id = e.id;
@@ -2981,7 +3042,7 @@ CREATE FUNCTION pb.forget_app(p_session bytea, p_wallet uuid, p_key uuid) RETURN
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  s pb.sessions := pb.lock_app_wallet(p_session, p_wallet);
+  s pb.sessions := pb.lock_wallet_for_session(p_session, p_wallet);
   refusal text := pb.check_manager(s.id, true);
 begin
   if refusal is not null then
@@ -3470,6 +3531,29 @@ CREATE FUNCTION pb.is_live(s pb.sessions) RETURNS boolean
     LANGUAGE sql STABLE
     RETURN (((s).created_at > (clock_timestamp() - '30 days'::interval)) AND ((s).seen_at > (clock_timestamp() - '7 days'::interval)));
 
+CREATE TABLE pb.budget_requests (
+    id uuid NOT NULL,
+    wallet_id uuid NOT NULL,
+    mode pb.key_mode NOT NULL,
+    budget_id uuid NOT NULL,
+    key_id uuid NOT NULL,
+    amount_micros bigint NOT NULL,
+    hours smallint NOT NULL,
+    sends_email boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    decided_at timestamp with time zone,
+    decided_by uuid,
+    CONSTRAINT budget_requests_amount_micros_check CHECK ((amount_micros > 0)),
+    CONSTRAINT budget_requests_hours_check CHECK (((hours >= 1) AND (hours <= 168))),
+    CONSTRAINT budget_requests_state_check CHECK ((state = ANY (ARRAY['open'::text, 'approved'::text, 'denied'::text]))),
+    CONSTRAINT decided_by_person CHECK ((((state = 'open'::text) = (decided_at IS NULL)) AND ((decided_at IS NULL) = (decided_by IS NULL))))
+);
+
+CREATE FUNCTION pb.is_open(r pb.budget_requests) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN (((r).state = 'open'::text) AND ((r).created_at > (clock_timestamp() - '7 days'::interval)));
+
 CREATE TABLE pb.webhook_endpoints (
     id uuid NOT NULL,
     wallet_id uuid NOT NULL,
@@ -3486,7 +3570,7 @@ CREATE TABLE pb.webhook_endpoints (
     external_id text,
     CONSTRAINT disabled_with_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
     CONSTRAINT previous_secret_ends CHECK (((previous_secret IS NULL) = (previous_until IS NULL))),
-    CONSTRAINT subscribes_to_known_events CHECK (((cardinality(events) > 0) AND (events <@ ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text, 'budget.threshold'::text, 'budget.spent'::text, 'service.incident'::text]))),
+    CONSTRAINT subscribes_to_known_events CHECK (((cardinality(events) > 0) AND (events <@ ARRAY['wallet.low_balance'::text, 'wallet.depleted'::text, 'top_up.succeeded'::text, 'top_up.failed'::text, 'key.created'::text, 'key.rotated'::text, 'key.revoked'::text, 'key.budget_spent'::text, 'budget.threshold'::text, 'budget.spent'::text, 'budget.increase_requested'::text, 'service.incident'::text]))),
     CONSTRAINT webhook_endpoints_description_check CHECK ((length(description) <= 200)),
     CONSTRAINT webhook_endpoints_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['owner'::text, 'gone'::text, 'failing'::text]))),
     CONSTRAINT webhook_endpoints_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 64))),
@@ -3585,17 +3669,6 @@ CREATE FUNCTION pb.line_time(p_at timestamp with time zone) RETURNS text
  SELECT to_char((p_at AT TIME ZONE 'utc'::text), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'::text) AS to_char;
 END;
 
-CREATE FUNCTION pb.lock_app_wallet(p_session bytea, p_wallet uuid) RETURNS pb.sessions
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-  perform pb.lock_wallets(array[p_wallet]);
-  perform set_config('pb.wallet_id', p_wallet::text, true);
-  return pb.find_session(p_session);
-end
-$$;
-
 CREATE FUNCTION pb.lock_free_wallets(wallet_ids uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3611,6 +3684,17 @@ begin
   return array(
     select w.id from pb.wallets w where w.id = any (wallet_ids) except select id from unnest(locked_ids) id
   );
+end
+$$;
+
+CREATE FUNCTION pb.lock_wallet_for_session(p_session bytea, p_wallet uuid) RETURNS pb.sessions
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+  perform pb.lock_wallets(array[p_wallet]);
+  perform set_config('pb.wallet_id', p_wallet::text, true);
+  return pb.find_session(p_session);
 end
 $$;
 
@@ -4570,6 +4654,45 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.read_budget_requests(p_session bytea, p_wallet uuid) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  s pb.sessions := pb.find_session(p_session);
+begin
+  return (
+    select jsonb_build_object(
+      'requests', (
+        select coalesce(jsonb_agg(jsonb_build_object(
+          'id', r.id, 'mode', r.mode, 'amount', pb.usd(r.amount_micros), 'hours', r.hours,
+          'created_at', pb.iso_time(r.created_at),
+          'state', case when r.state <> 'open' or pb.is_open(r) then r.state else 'expired' end,
+          'decided_at', pb.iso_time(r.decided_at),
+          'decided_by', (select p.email from pb.people p where p.id = r.decided_by),
+          'key', jsonb_build_object('id', k.id, 'name', k.name),
+          'budget', jsonb_build_object(
+            'id', b.id, 'name', b.name, 'amount', pb.usd(b.amount_micros), 'period', coalesce(b.period, 'total'),
+            'spent', (
+              select pb.usd(coalesce(max(f.spent_micros), 0)) from pb.budget_windows f
+              where f.wallet_id = b.wallet_id and f.mode = b.mode and f.budget_id = b.id and f.subject = ''
+                and (f.resets_at is null or f.resets_at > clock_timestamp())
+            ),
+            'increase', pb.describe_raise(b)
+          )
+        ) order by r.id desc), '[]')
+        from (select * from pb.budget_requests f where f.wallet_id = w.id order by f.id desc limit 100) r
+        join pb.keys k on k.id = r.key_id join pb.budgets b on b.id = r.budget_id
+      )
+    )
+    from pb.wallets w
+    join pb.accounts a on a.id = w.account_id and a.deleted_at is null
+    join pb.members own on own.account_id = a.id and own.person_id = s.person_id
+    where w.id = p_wallet
+  );
+end
+$$;
+
 CREATE FUNCTION pb.read_hold_facts(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], sent_before boolean, now_at timestamp with time zone) RETURNS TABLE(item integer, search_id uuid, wallet_id uuid, mode pb.key_mode, is_skewed boolean, is_repeated boolean, holder uuid, is_held boolean, key_fault text, balance_micros bigint, held_micros bigint, owed_micros bigint, fingerprint bytea, claim_number integer, claimed_fingerprint bytea, stored_answer bytea)
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4787,7 +4910,9 @@ begin
         as b (wallet_id, key_id, run_name, end_user, item)
       cross join lateral (select * from pb.keys f where f.id = b.key_id offset 0) k
       cross join lateral (
-        select f.position, g.id as budget_id, g.name, g.period, g.amount_micros, case when g.per_end_user then b.end_user else '' end as subject,
+        select f.position, g.id as budget_id, g.name, g.period,
+          g.amount_micros + case when g.raise_ends_at > now_at then g.raise_micros else 0 end as amount_micros,
+          case when g.per_end_user then b.end_user else '' end as subject,
           case when g.per_end_user then 'end_user' else coalesce(g.period, 'total') end as kind,
           case g.period when 'day' then day_end when 'week' then week_end when 'month' then month_end end as ends_at
         from pb.key_limit_budgets f
@@ -5346,6 +5471,67 @@ begin
 end
 $$;
 
+CREATE FUNCTION pb.request_own_increase(p_key uuid, new_id uuid, p_budget uuid, p_amount bigint, p_hours integer) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+  now_at timestamptz;
+  k pb.keys;
+  b pb.budgets;
+  r pb.budget_requests;
+  refusal text;
+  sends_email boolean;
+begin
+  perform pb.lock_wallets(array[pb.own_wallet()]);
+  now_at := clock_timestamp();
+  select * into k from pb.keys f where f.id = p_key and f.wallet_id = pb.own_wallet();
+  select g.* into b from pb.key_limit_budgets l join pb.budgets g on g.id = l.budget_id
+  where l.limits_id = k.limits_id and g.id = p_budget and g.name is not null;
+  refusal := case
+    when k.id is null then 'api_key_invalid'
+    when k.revoked_at is not null then 'api_key_revoked'
+    when k.expires_at <= now_at then 'api_key_expired'
+    when exists (select from pb.wallets w where w.id = k.wallet_id and w.suspended_at is not null) then 'account_suspended'
+    when not ('budgets:request' = any (k.scopes)) then 'insufficient_scope'
+    when b.id is null then 'not_found'
+    when b.per_end_user then 'per_end_user'
+  end;
+  if refusal is not null then
+    return jsonb_build_object('outcome', refusal);
+  end if;
+  select * into r from pb.budget_requests f
+  where f.wallet_id = k.wallet_id and f.key_id = k.id and f.budget_id = b.id and f.amount_micros = p_amount
+    and f.hours = p_hours and pb.is_open(f);
+  if found then
+    return jsonb_build_object('outcome', 'done', 'id', r.id);
+  elsif (
+    select count(*) filter (where f.key_id = k.id) >= 3 or count(*) >= 20
+    from pb.budget_requests f where f.wallet_id = k.wallet_id and pb.is_open(f)
+  ) then
+    return jsonb_build_object('outcome', 'budget_requests_open');
+  end if;
+  sends_email := (
+    select count(*) < 10 from pb.budget_requests f
+    where f.wallet_id = k.wallet_id and f.sends_email and f.created_at > now_at - interval '1 hour'
+  ) and b.mode = 'live';
+  insert into pb.budget_requests (id, wallet_id, mode, budget_id, key_id, amount_micros, hours, sends_email, created_at)
+  values (new_id, k.wallet_id, k.mode, b.id, k.id, p_amount, p_hours, sends_email, now_at);
+  perform pb.record_own_change(
+    k.id, 'budget.request_increase', b.id::text,
+    p_after => jsonb_build_object('request', new_id, 'amount', pb.usd(p_amount), 'hours', p_hours)
+  );
+  if b.mode = 'live' then
+    perform pb.emit_event(k.wallet_id, 'budget.increase_requested', jsonb_build_object(
+      'currency', 'usd', 'request_id', new_id, 'budget', jsonb_build_object('id', b.id, 'name', b.name),
+      'key', pb.describe_key(k), 'amount', pb.usd(p_amount), 'hours', p_hours, 'limit', pb.usd(b.amount_micros),
+      'period', coalesce(b.period, 'total')
+    ));
+  end if;
+  return jsonb_build_object('outcome', 'done', 'id', new_id);
+end
+$$;
+
 CREATE TABLE pb.sign_in_tokens (
     digest bytea NOT NULL,
     email text NOT NULL,
@@ -5840,7 +6026,7 @@ CREATE FUNCTION pb.set_app_wallet(p_session bytea, p_wallet uuid, day_micros big
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-  s pb.sessions := pb.lock_app_wallet(p_session, p_wallet);
+  s pb.sessions := pb.lock_wallet_for_session(p_session, p_wallet);
   refusal text := pb.check_manager(s.id, day_micros is not null);
   day_before bigint;
   limits_id uuid := pb.find_app_limits(s.person_id, p_wallet);
@@ -5926,9 +6112,10 @@ CREATE FUNCTION pb.set_budget_amount(b pb.budgets, p_amount bigint) RETURNS void
 begin
   update pb.budgets f set amount_micros = p_amount where f.id = b.id;
   update pb.budget_windows w
-  set limit_micros = p_amount, next_alert_micros = case
-    when b.name is not null and b.mode = 'live' and (w.resets_at is null or w.resets_at > clock_timestamp()) then 0
-  end
+  set limit_micros = p_amount + case when b.raise_ends_at > clock_timestamp() then b.raise_micros else 0 end,
+    next_alert_micros = case
+      when b.name is not null and b.mode = 'live' and (w.resets_at is null or w.resets_at > clock_timestamp()) then 0
+    end
   where w.wallet_id = b.wallet_id and w.mode = b.mode and w.budget_id = b.id and w.subject = '' and not b.per_end_user;
 end
 $$;
@@ -7163,6 +7350,9 @@ ALTER TABLE ONLY pb.approval_limit
 ALTER TABLE ONLY pb.auto_top_ups
     ADD CONSTRAINT auto_top_ups_pkey PRIMARY KEY (wallet_id);
 
+ALTER TABLE ONLY pb.budget_requests
+    ADD CONSTRAINT budget_requests_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY pb.budget_windows
     ADD CONSTRAINT budget_windows_pkey PRIMARY KEY (id);
 
@@ -7469,6 +7659,8 @@ CREATE INDEX app_settings_by_wallet ON pb.app_settings USING btree (wallet_id);
 
 CREATE INDEX archived_budgets ON pb.budgets USING btree (archived_at) WHERE (archived_at IS NOT NULL);
 
+CREATE INDEX budget_requests_by_wallet ON pb.budget_requests USING btree (wallet_id, id DESC);
+
 CREATE UNIQUE INDEX budgets_by_external_id ON pb.budgets USING btree (wallet_id, mode, external_id) WHERE ((external_id IS NOT NULL) AND (archived_at IS NULL));
 
 CREATE INDEX changes_by_account ON pb.changes USING btree (account_id, number DESC) WHERE (account_id IS NOT NULL);
@@ -7667,6 +7859,9 @@ ALTER TABLE ONLY pb.auto_top_ups
 ALTER TABLE ONLY pb.key_limit_budgets
     ADD CONSTRAINT budget_of_same_wallet_and_mode FOREIGN KEY (wallet_id, budget_id, mode) REFERENCES pb.budgets(wallet_id, id, mode);
 
+ALTER TABLE ONLY pb.budget_requests
+    ADD CONSTRAINT budget_requests_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
+
 ALTER TABLE ONLY pb.budget_windows
     ADD CONSTRAINT budget_windows_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
 
@@ -7738,6 +7933,12 @@ ALTER TABLE ONLY pb.pending_emails
 
 ALTER TABLE ONLY pb.refunds
     ADD CONSTRAINT refunds_wallet_id_fkey FOREIGN KEY (wallet_id) REFERENCES pb.wallets(id);
+
+ALTER TABLE ONLY pb.budget_requests
+    ADD CONSTRAINT request_of_same_wallet FOREIGN KEY (wallet_id, key_id) REFERENCES pb.keys(wallet_id, id);
+
+ALTER TABLE ONLY pb.budget_requests
+    ADD CONSTRAINT requested_budget_of_same_wallet FOREIGN KEY (wallet_id, budget_id, mode) REFERENCES pb.budgets(wallet_id, id, mode) ON DELETE CASCADE;
 
 ALTER TABLE ONLY pb.reversals
     ADD CONSTRAINT reversals_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES pb.payments(payment_id);
@@ -7933,6 +8134,10 @@ GRANT SELECT(period) ON TABLE pb.budgets TO pennyblack_tenant;
 GRANT SELECT(per_end_user) ON TABLE pb.budgets TO pennyblack_tenant;
 
 GRANT SELECT(alerts) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(raise_micros) ON TABLE pb.budgets TO pennyblack_tenant;
+
+GRANT SELECT(raise_ends_at) ON TABLE pb.budgets TO pennyblack_tenant;
 
 GRANT SELECT(created_at) ON TABLE pb.budgets TO pennyblack_tenant;
 
@@ -8146,6 +8351,9 @@ REVOKE ALL ON FUNCTION pb.credit_reinstatement(p_reversal text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.debit_reversal(p_reversal text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.decide_budget_request(p_session bytea, p_wallet uuid, p_request uuid, is_approved boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.decide_budget_request(p_session bytea, p_wallet uuid, p_request uuid, is_approved boolean) TO pennyblack_people;
+
 REVOKE ALL ON FUNCTION pb.decide_hold(i record, claimed bytea, held bigint, spending pb.spending[], numbers integer[], run_max bigint, OUT outcome text, OUT owed_micros bigint, OUT limit_micros bigint, OUT spent_micros bigint, OUT resets_at timestamp with time zone, OUT answer bytea, OUT budgets jsonb, OUT spent_budget jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.delete_account(p_account uuid) FROM PUBLIC;
@@ -8190,6 +8398,8 @@ GRANT ALL ON FUNCTION pb.delete_webhook(p_actor uuid, p_id uuid) TO pennyblack_t
 REVOKE ALL ON FUNCTION pb.describe_incident(i pb.incidents) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.describe_key(k pb.keys) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.describe_raise(b pb.budgets) FROM PUBLIC;
 
 GRANT SELECT ON TABLE pb.members TO pennyblack_operator;
 
@@ -8382,6 +8592,8 @@ REVOKE ALL ON FUNCTION pb.is_key_id_taken(p_mode pb.key_mode, p_external_id text
 
 REVOKE ALL ON FUNCTION pb.is_live(s pb.sessions) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION pb.is_open(r pb.budget_requests) FROM PUBLIC;
+
 GRANT SELECT(id) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
 
 GRANT SELECT(wallet_id) ON TABLE pb.webhook_endpoints TO pennyblack_tenant;
@@ -8422,9 +8634,9 @@ REVOKE ALL ON FUNCTION pb.line_text(p_text text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.line_time(p_at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION pb.lock_app_wallet(p_session bytea, p_wallet uuid) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION pb.lock_free_wallets(wallet_ids uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION pb.lock_wallet_for_session(p_session bytea, p_wallet uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.lock_wallets(wallet_ids uuid[]) FROM PUBLIC;
 
@@ -8732,6 +8944,9 @@ REVOKE ALL ON FUNCTION pb.queue_delivery(p_wallet uuid, p_endpoint uuid, p_event
 REVOKE ALL ON FUNCTION pb.read_apps(p_session bytea, p_wallet uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.read_apps(p_session bytea, p_wallet uuid) TO pennyblack_people;
 
+REVOKE ALL ON FUNCTION pb.read_budget_requests(p_session bytea, p_wallet uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.read_budget_requests(p_session bytea, p_wallet uuid) TO pennyblack_people;
+
 REVOKE ALL ON FUNCTION pb.read_hold_facts(search_ids uuid[], wallet_ids uuid[], key_ids uuid[], idempotency_hmacs bytea[], fingerprints bytea[], sent_before boolean, now_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION pb.read_identity() FROM PUBLIC;
@@ -8831,6 +9046,9 @@ GRANT ALL ON FUNCTION pb.report_server(p_process uuid, p_secrets text[], p_stopp
 
 REVOKE ALL ON FUNCTION pb.report_worker(p_process uuid, p_secrets text[], p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.report_worker(p_process uuid, p_secrets text[], p_tasks text[], p_max_ages integer[], p_succeeded text[], p_stopped boolean) TO pennyblack_worker;
+
+REVOKE ALL ON FUNCTION pb.request_own_increase(p_key uuid, new_id uuid, p_budget uuid, p_amount bigint, p_hours integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION pb.request_own_increase(p_key uuid, new_id uuid, p_budget uuid, p_amount bigint, p_hours integer) TO pennyblack_tenant;
 
 REVOKE ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea, is_mailbox_full boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION pb.request_sign_in(p_email text, p_token bytea, is_sign_up_open boolean, p_email_id uuid, p_sealed bytea, is_mailbox_full boolean) TO pennyblack_people;

@@ -52,7 +52,7 @@ begin
 end
 $$;
 
--- Deletes events older than 30 days and their deliveries.
+-- Deletes events older than 30 days and their deliveries, and requests for a higher budget, which are shown for 30 days.
 create or replace function pb.delete_old_events(p_limit integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -63,6 +63,10 @@ begin
     order by o.id limit p_limit
   );
   get diagnostics deleted = row_count;
+  delete from pb.budget_requests r where r.id in (
+    select o.id from pb.budget_requests o where o.id < pb.uuid_floor(clock_timestamp() - interval '30 days')
+    order by o.id limit p_limit
+  );
   return deleted;
 end
 $$;

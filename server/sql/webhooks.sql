@@ -206,6 +206,8 @@ begin
       email_due_at = case
         when with_email and e.type in (
           'wallet.low_balance', 'webhook.disabled', 'budget.threshold', 'budget.spent'
+        ) or with_email and e.type = 'budget.increase_requested' and (
+          select r.sends_email from pb.budget_requests r where r.id = (e.data ->> 'request_id')::uuid
         ) then now_at
       end
     where d.id = e.id;

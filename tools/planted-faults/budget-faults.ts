@@ -3,6 +3,8 @@ import type { PlantedFault } from "./planted-fault.ts";
 const stories = ["stories/shared-budgets.test"];
 const warnings = ["stories/budget-warnings.test"];
 const model = ["test/ledger-model/ledger-model.test"];
+const requests = ["stories/budget-requests.test"];
+const requestsSql = "server/sql/budget-requests.sql";
 const events = "server/sql/events.sql";
 const budgets = "server/sql/budgets.sql";
 
@@ -116,6 +118,70 @@ export const budgetFaults: readonly PlantedFault[] = [
     replace: "  set limit_micros = p_amount, next_alert_micros = case when true then w.next_alert_micros",
     tests: warnings,
     caughtBy: "a changed amount or percentage warns at once if it is reached, and repeats no percentage",
+  },
+  {
+    id: "stale-session-approves-increase",
+    description: "a person whose sign-in is not recent approves an increase",
+    file: requestsSql,
+    find: "pb.check_manager(s.id, is_approved)",
+    replace: "pb.check_manager(s.id, false)",
+    tests: requests,
+    caughtBy: "an approval requires a recent sign-in, which the database checks itself",
+  },
+  {
+    id: "key-approves-increase",
+    description: "the id of a management key approves an increase instead of a session",
+    file: requestsSql,
+    find: "refusal text := pb.check_manager(s.id, is_approved)",
+    replace:
+      "refusal text := pb.check_manager(coalesce(s.id, (select k.id from pb.keys k where uuid_send(k.id) = p_session)), is_approved and s.id is not null)",
+    tests: requests,
+    caughtBy: "no API key of any scope can approve or deny a request",
+  },
+  {
+    id: "raise-never-ends",
+    description: "a raise of a budget does not end",
+    file: "server/sql/hold.sql",
+    find: "case when g.raise_ends_at > now_at then g.raise_micros else 0 end",
+    replace: "coalesce(g.raise_micros, 0)",
+    tests: requests,
+    caughtBy: "the 403 of a spent budget has the request, a person approves it, and the raise ends without a job",
+  },
+  {
+    id: "raises-added-up",
+    description: "a second approval adds to the raise of a budget instead of replacing it",
+    file: requestsSql,
+    find: "set raise_micros = r.amount_micros,",
+    replace: "set raise_micros = r.amount_micros + coalesce(f.raise_micros, 0),",
+    tests: requests,
+    caughtBy: "a budget has one raise: another approval replaces it, and the answer has both",
+  },
+  {
+    id: "request-for-budget-of-other-key",
+    description: "a key requests more of a budget that it does not name",
+    file: requestsSql,
+    find: "where l.limits_id = k.limits_id and g.id = p_budget and g.name is not null;",
+    replace: "where g.wallet_id = k.wallet_id and g.id = p_budget and g.name is not null limit 1;",
+    tests: requests,
+    caughtBy: "only a key with the scope requests, only for its own shared budgets, and without text",
+  },
+  {
+    id: "open-requests-unlimited",
+    description: "a key can have any number of open requests",
+    file: requestsSql,
+    find: "count(*) filter (where f.key_id = k.id) >= 3 or count(*) >= 20",
+    replace: "count(*) >= 20",
+    tests: requests,
+    caughtBy: "a key has at most 3 open requests and a wallet 20, and an equal request is the same one",
+  },
+  {
+    id: "request-emails-unlimited",
+    description: "every request for a higher budget sends an e-mail",
+    file: requestsSql,
+    find: "select count(*) < 10 from",
+    replace: "select count(*) < 10000 from",
+    tests: requests,
+    caughtBy: "each request sends an event, and at most ten an hour send an e-mail",
   },
   {
     id: "apps-with-own-budgets",

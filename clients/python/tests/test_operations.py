@@ -50,6 +50,7 @@ calls: Dict[str, Callable[[Any], Any]] = {
     ),
     "getBudget": lambda client: client.budgets.get(item),
     "updateBudget": lambda client: client.budgets.update(item, {"amount": "2.00"}),
+    "requestBudget": lambda client: client.budgets.request({"budget": item, "amount": "1.00", "hours": 24}),
     "archiveBudget": lambda client: client.budgets.archive(item),
     "listSearches": lambda client: client.searches.list(
         kind="all", outcome="failed", key_id=item, for_="a", mode="live", category="gov", run="nightly", from_=start, to=end, limit=5

@@ -20,6 +20,7 @@ const liveData = new Set<unknown>([
   "runs",
   "keys",
   "budgets",
+  "budget-requests",
   "top-ups",
 ]);
 

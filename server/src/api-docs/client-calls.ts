@@ -49,6 +49,7 @@ const calls: Record<string, (example: ReferenceExample) => ClientCall> = {
   getBudget: (example) => ({ method: "budgets.get", args: idOf(example) }),
   createBudget: (example) => ({ method: "budgets.create", args: bodyOf(example) }),
   updateBudget: (example) => ({ method: "budgets.update", args: both(example) }),
+  requestBudget: (example) => ({ method: "budgets.request", args: bodyOf(example) }),
   archiveBudget: (example) => ({ method: "budgets.archive", args: idOf(example) }),
   createTopUp: (example) => ({ method: "top_ups.create", args: bodyOf(example) }),
   listTopUps: () => ({ method: "top_ups.list", item: "top_up" }),

@@ -77,6 +77,28 @@ const spentBudget = Type.Object(
   { title: "SpentBudget", description: "The budget that is spent." },
 );
 
+const increase = Type.Object(
+  {
+    url: Type.String({ format: "uri", description: "The page of the console where a person can raise the budget." }),
+    request: Type.Optional(
+      Type.Object(
+        {
+          method: Type.Literal("POST"),
+          url: Type.String({ format: "uri" }),
+          required_scope: Type.Literal("budgets:request"),
+          body: Type.Object({
+            budget: Type.String({ format: "uuid" }),
+            amount: usd("The amount to add; choose your own"),
+            hours: Type.Integer(),
+          }),
+        },
+        { description: "The request that asks a person to raise the budget, if it is a shared budget." },
+      ),
+    ),
+  },
+  { title: "IncreaseOptions", description: "How to get a higher budget." },
+);
+
 const upstreamStatus = Type.Optional(Type.Integer({ description: "The status that the search provider returned." }));
 
 /** The members of each code, in addition to those of every problem. */
@@ -100,9 +122,9 @@ export const problemMembers: Partial<Record<ProblemCode, Record<string, TSchema>
   },
   balance_reserved: { balance: usd("The wallet balance"), price: usd("The price of a search"), currency },
   insufficient_scope: { required_scope: text("The scope that the request needs.") },
-  key_budget_spent: { ...budgetMembers, budget: spentBudget },
+  key_budget_spent: { ...budgetMembers, budget: spentBudget, increase },
   run_budget_spent: budgetMembers,
-  end_user_budget_spent: { ...budgetMembers, budget: spentBudget },
+  end_user_budget_spent: { ...budgetMembers, budget: spentBudget, increase },
   budget_in_use: {
     keys: Type.Array(Type.Object({ id: Type.String({ format: "uuid" }), name: text("The name of the key.") }), {
       description: "Up to 100 keys that name the budget.",

@@ -4,6 +4,7 @@ import type { Pool } from "../db/pool.ts";
 import { proofRoute } from "../evidence/proof-route.ts";
 import { type ReceiptRouteDependencies, receiptRoutes } from "../evidence/receipt-routes.ts";
 import type { Route } from "../http/route.ts";
+import { budgetRequestRoutes } from "../keys/budget-request-routes.ts";
 import { budgetRoutes } from "../keys/budget-routes.ts";
 import { type KeyRouteDependencies, keyRoutes } from "../keys/key-routes.ts";
 import type { Guard, Pepper } from "../keys/keys.ts";
@@ -67,6 +68,7 @@ export function managementRoutes(dependencies: ManagementDependencies): Route[] 
     ...receiptRoutes(dependencies),
     ...keyRoutes(dependencies),
     ...budgetRoutes(dependencies),
+    ...budgetRequestRoutes(dependencies),
     ...searchListRoutes(dependencies),
     ...usageRoutes(dependencies),
     ...summaryRoutes(dependencies),

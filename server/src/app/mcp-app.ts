@@ -18,7 +18,7 @@ import { type SearchInput, searchRequestSchema } from "../search/parse-search.ts
 import type { SearchRunner } from "../search/run-search.ts";
 import type { SearchAnswer, SearchDependencies, SearchRequest } from "../search/search.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { type BudgetOfKey, type BudgetState, type KeyBudget, readWallet } from "../wallet/wallet.ts";
+import { type BudgetOfKey, type BudgetState, type KeyBudget, limitOf, readWallet } from "../wallet/wallet.ts";
 import type { Connections } from "./connections.ts";
 
 export interface McpAppDependencies {
@@ -176,7 +176,8 @@ function describeLimits(budget: KeyBudget | undefined): BudgetState[] {
 
 /** Without those per end user, because the caller names none. */
 function describeShared(budgets: readonly BudgetOfKey[]): BudgetState[] {
-  return budgets.flatMap(({ id, period, amount, spent, resetsAt }) =>
-    spent === null ? [] : [{ limit: period, budgetId: id, max: amount, spent, resetsAt }],
-  );
+  return budgets.flatMap((budget) => {
+    const { id, period, spent, resetsAt } = budget;
+    return spent === null ? [] : [{ limit: period, budgetId: id, max: limitOf(budget), spent, resetsAt }];
+  });
 }

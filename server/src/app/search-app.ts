@@ -94,6 +94,7 @@ export function createSearchDependencies(dependencies: SearchAppDependencies): S
     ...payments,
     makeClaim: async (caller, key, input) => makeClaim(await dataKeys.open(caller), caller.mode, key, input),
     topUpUrl: topUpPage(config),
+    publicUrl: config.publicUrl,
     topUpApi:
       config.stripeSecretKey === undefined
         ? undefined

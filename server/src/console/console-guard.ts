@@ -50,6 +50,7 @@ const freshRoutes = new Set([
   "DELETE /members/:personId",
   "PUT /apps",
   "POST /apps/:id/allow",
+  "POST /budget-requests/:id/approve",
 ]);
 
 /** All roles read, developers and owners write, and only owners change the team. */

@@ -2,6 +2,7 @@ import type { Route } from "../http/route.ts";
 import type { Guard } from "../keys/keys.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { appRoutes } from "./app-routes.ts";
+import { budgetRequestRoutes } from "./budget-request-routes.ts";
 import type { ConsoleDependencies } from "./console-dependencies.ts";
 import { createSessionGuard } from "./console-guard.ts";
 import { mountRoutes } from "./mount-routes.ts";
@@ -30,6 +31,7 @@ export function consoleRoutes(dependencies: ConsoleDependencies, managementRoute
     ...accountRoutes(dependencies),
     ...teamRoutes(dependencies),
     ...appRoutes(dependencies),
+    ...budgetRequestRoutes(dependencies),
     ...playgroundRoutes(dependencies),
     ...versionRoutes(dependencies),
     ...mounted,

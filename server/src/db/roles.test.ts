@@ -19,7 +19,7 @@ const ledgerMayCall = words(
 );
 /** These take the wallet from pb.own_wallet(). */
 const tenantMayCall = words(
-  "archive_own_budget begin_top_up change_own_budget create_own_budget delete_auto_top_up record_checkout record_customer set_auto_top_up",
+  "archive_own_budget begin_top_up change_own_budget create_own_budget delete_auto_top_up record_checkout record_customer request_own_increase set_auto_top_up",
   "change_own_key change_webhook create_own_key create_webhook delete_webhook label_own_account own_search_ids own_wallet",
   "name_person replay_delivery own_data_key own_end_user_usage own_proof own_top_up_entry own_version set_end_user_ids",
   "revoke_own_key rotate_own_key rotate_webhook_secret are_requests_complete requests_listed_since searches_listed_since set_alerts test_webhook usage_as_of utc_day utc_month",
@@ -43,7 +43,10 @@ const tenantMayRead: Record<string, string[]> = {
     "external_id",
     "expires_at revoked_at revoked_reason rotated_from last_used_at created_at",
   ),
-  budgets: words("id wallet_id mode name amount_micros period per_end_user alerts external_id created_at archived_at"),
+  budgets: words(
+    "id wallet_id mode name amount_micros period per_end_user alerts raise_micros raise_ends_at external_id created_at",
+    "archived_at",
+  ),
   key_limit_budgets: words("limits_id wallet_id budget_id position"),
   budget_windows: words("id wallet_id mode budget_id subject limit_micros spent_micros opened_at resets_at"),
   unheld_requests: words("id wallet_id key_id mode outcome run end_user transport"),
@@ -88,7 +91,7 @@ const operatorMayCall = words(
 const peopleMayCall = words(
   "request_sign_in create_sign_in_token redeem_sign_in begin_session join_account end_session end_all_sessions read_session authorize_session",
   "installation_data_key open_own_account read_team invite_to_team revoke_invitation change_team read_own_invitation accept_own_invitation",
-  "begin_oidc_session connect_app forget_app read_apps set_app_wallet",
+  "begin_oidc_session connect_app decide_budget_request forget_app read_apps read_budget_requests set_app_wallet",
 );
 /** Reads what reconciliation compares, and writes only through these. */
 const workerMayCall = words(

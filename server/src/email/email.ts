@@ -55,19 +55,21 @@ export interface SendEmailDependencies {
   pool: Pool;
   mailer: EmailSender;
   topUpUrl: string;
+  publicUrl: string;
   onFailure: (failure: { eventId: string; attempt: number; err: unknown }) => void;
 }
 
 /** Sends emails that are due and returns the number of attempts. Failures are retried later. */
 export async function sendAlertEmails(
-  { pool, mailer, topUpUrl, onFailure }: SendEmailDependencies,
+  { pool, mailer, topUpUrl, publicUrl, onFailure }: SendEmailDependencies,
   limit: number,
 ): Promise<number> {
   const { rows } = await pool.query<DueEmail>("select * from pb.claim_alert_emails($1)", [limit]);
   for (const { id, wallet_id: walletId, type, data, attempt } of rows) {
     try {
       const wallet = await readAlerts(pool, walletId);
-      const context = { walletName: wallet?.name ?? "", topUpUrl, price: formatUsd(priceMicros) };
+      const budgetsUrl = `${publicUrl}/console/w/${walletId}/budgets`;
+      const context = { walletName: wallet?.name ?? "", topUpUrl, budgetsUrl, price: formatUsd(priceMicros) };
       const message = writeAlertEmail({ type, data }, context);
       if (wallet?.email && message) await mailer.send({ id, to: wallet.email, ...message });
       await pool.query("select pb.finish_alert_email($1)", [id]);

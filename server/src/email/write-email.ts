@@ -6,6 +6,8 @@ export interface EmailEvent {
 export interface EmailContext {
   walletName: string;
   topUpUrl: string;
+  /** In the console. */
+  budgetsUrl: string;
   price: string;
 }
 
@@ -27,6 +29,7 @@ const messages: Record<string, (data: Data, context: EmailContext) => EmailMessa
   "webhook.disabled": writeEndpointDisabled,
   "budget.threshold": writeBudgetThreshold,
   "budget.spent": writeBudgetSpent,
+  "budget.increase_requested": writeIncreaseRequested,
 };
 
 function writeLowBalance(data: Data, { walletName, topUpUrl, price }: EmailContext): EmailMessage {
@@ -54,33 +57,46 @@ function writeEndpointDisabled(data: Data, { walletName }: EmailContext): EmailM
   };
 }
 
-function writeBudgetThreshold(data: Data, { walletName }: EmailContext): EmailMessage {
+function writeBudgetThreshold(data: Data, { walletName, budgetsUrl }: EmailContext): EmailMessage {
   const percent = String(data["percent"]);
   return {
     subject: `Budget ${nameOf(data)} in ${walletName}: ${percent}% spent`,
     text: [
       `${describeSpending(data)} This is at least ${percent}% of the limit, and includes searches in flight.`,
       "When the budget does not cover another search, searches with its keys fail with 403 and are not charged.",
-      `You receive this warning once per percentage and period. ${changeHint}`,
+      `You receive this warning once per percentage and period. ${changeHint(budgetsUrl)}`,
     ].join("\n\n"),
   };
 }
 
-function writeBudgetSpent(data: Data, { walletName }: EmailContext): EmailMessage {
-  const resetsAt = data["resets_at"];
-  const end = resetsAt === null ? "the amount is raised" : `${String(resetsAt)}, or until the amount is raised`;
+function writeBudgetSpent(data: Data, { walletName, budgetsUrl }: EmailContext): EmailMessage {
+  const { resets_at: resetsAt } = data as { resets_at: string | null };
+  const end = resetsAt === null ? "the amount is raised" : `${resetsAt}, or until the amount is raised`;
   return {
     subject: `Budget ${nameOf(data)} in ${walletName} is spent`,
     text: [
       `${describeSpending(data)} It does not cover another search.`,
       `Searches with its keys fail with 403 and are not charged until ${end}.`,
-      `You receive this email at most once an hour per budget. ${changeHint}`,
+      `You receive this email at most once an hour per budget. ${changeHint(budgetsUrl)}`,
     ].join("\n\n"),
   };
 }
 
-const changeHint =
-  "To change the amount or the warnings, use PATCH /v1/budgets/{id}. To change the address, open Alerts in the console.";
+function writeIncreaseRequested(data: Data, { walletName, budgetsUrl }: EmailContext): EmailMessage {
+  const { name: key } = data["key"] as { name: unknown };
+  const amount = String(data["amount"]);
+  return {
+    subject: `${amount} USD more requested for the budget ${nameOf(data)} in ${walletName}`,
+    text: [
+      `The key ${String(key)} requests ${amount} USD more for ${String(data["hours"])} hours. The amount of the shared budget ${nameOf(data)} is ${String(data["limit"])} USD.`,
+      `Approve or deny: ${budgetsUrl}`,
+      "Approving requires a recent sign-in. If you do nothing, the request expires after 7 days. You receive at most ten of these emails an hour.",
+    ].join("\n\n"),
+  };
+}
+
+const changeHint = (budgetsUrl: string): string =>
+  `To change the amount or the warnings: ${budgetsUrl}. To change the address, open Alerts in the console.`;
 
 const nameOf = (data: Data): string => String((data["budget"] as { name: unknown }).name);
 

@@ -89,7 +89,7 @@ function createEmailTask(
 ): ((limit: number) => Promise<number>) | undefined {
   if (!smtpUrl || !mailFrom) return undefined;
   const mailer = createEmailSender({ smtpUrl, from: mailFrom });
-  const alerts = { pool, mailer, topUpUrl: topUpUrl ?? `${publicUrl}/problems/insufficient_balance` };
+  const alerts = { pool, mailer, publicUrl, topUpUrl: topUpUrl ?? `${publicUrl}/problems/insufficient_balance` };
   let isMailServerUsable = false;
   return async (limit) => {
     if (!isMailServerUsable) await mailer.verify();

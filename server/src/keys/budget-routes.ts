@@ -31,7 +31,7 @@ export interface BudgetRouteDependencies {
   guard: Guard;
 }
 
-const resource = { name: "shared budget", list: "GET /v1/budgets" };
+export const budgetResource = { name: "shared budget", list: "GET /v1/budgets" };
 
 const changeable = {
   name: Type.String({
@@ -150,7 +150,7 @@ function read({ tenant, guard }: BudgetRouteDependencies): Route {
     problems: ["not_found", ...managementProblems],
     handle: async (request, reply) => {
       const { walletId } = await guard(request, reply, "keys:read");
-      return serializeBudget(await readOne(tenant, walletId, readPathId(request.params, resource)));
+      return serializeBudget(await readOne(tenant, walletId, readPathId(request.params, budgetResource)));
     },
   };
 }
@@ -171,7 +171,7 @@ function change({ tenant, guard }: BudgetRouteDependencies): Route {
     problems: ["not_found", ...bodyProblems, ...managementProblems],
     handle: async (request, reply) => {
       const by = await guard(request, reply, "keys:write");
-      const id = readPathId(request.params, resource);
+      const id = readPathId(request.params, budgetResource);
       const changes = readFields(await readBody(request.raw), []);
       await throwUnlessDone(tenant, by, id, await changeBudget(tenant, by, id, changes).catch(toProblem));
       return serializeBudget(await readOne(tenant, by.walletId, id));
@@ -193,7 +193,7 @@ function archive({ tenant, guard }: BudgetRouteDependencies): Route {
     problems: ["not_found", "budget_in_use", ...managementProblems],
     handle: async (request, reply) => {
       const by = await guard(request, reply, "keys:write");
-      const id = readPathId(request.params, resource);
+      const id = readPathId(request.params, budgetResource);
       await throwUnlessDone(tenant, by, id, await archiveBudget(tenant, by, id).catch(toProblem));
       return serializeBudget(await readOne(tenant, by.walletId, id));
     },
@@ -225,13 +225,13 @@ function readFields(body: Static<typeof changesSchema>, faults: Fault[], isPerEn
 
 async function readOne(tenant: Pool, walletId: string, id: string): Promise<SharedBudget> {
   const [budget] = await asTenant(tenant, walletId, (db) => readSharedBudgets(db, walletId, { id })).catch(unavailable);
-  if (!budget) throw noSuchResource(resource);
+  if (!budget) throw noSuchResource(budgetResource);
   return budget;
 }
 
 async function throwUnlessDone(tenant: Pool, by: Actor, id: string, outcome: BudgetOutcome): Promise<void> {
   if (outcome === "done") return;
-  if (outcome === "not_found") throw noSuchResource(resource);
+  if (outcome === "not_found") throw noSuchResource(budgetResource);
   if (outcome === "alerts_per_end_user") throw invalidInput([fieldFault("alerts", noAlertsRule)]);
   if (outcome === "external_id_taken") throw invalidInput([externalIdFault("another budget of this mode")]);
   if (outcome === "insufficient_scope") throw insufficientScope("keys:write", "mgmt");

@@ -98,7 +98,16 @@ export const newKeySchema = Type.Object(
     scopes: Type.Optional(
       Type.Array(
         Type.Enum(
-          ["search", "wallet:read", "wallet:write", "keys:read", "keys:write", "webhooks:write", "activity:read"],
+          [
+            "search",
+            "wallet:read",
+            "wallet:write",
+            "keys:read",
+            "keys:write",
+            "webhooks:write",
+            "activity:read",
+            "budgets:request",
+          ],
           { title: "Scope" },
         ),
         {
@@ -106,7 +115,7 @@ export const newKeySchema = Type.Object(
           maxItems: 6,
           uniqueItems: true,
           description:
-            "Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write` includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys.",
+            "Live and test keys can have `search`, `wallet:read` and `budgets:request`, management keys all scopes except `search` and `budgets:request`. `keys:write` includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys.",
         },
       ),
     ),

@@ -9,14 +9,15 @@ const descriptions = {
   "keys:write": "Creating, changing, rotating and revoking keys. Includes `keys:read`",
   "webhooks:write": "Managing webhooks",
   "activity:read": "Reading who changed what",
+  "budgets:request": "Asking a person to raise a shared budget of the key for some hours",
 } as const;
 
 export type Scope = keyof typeof descriptions;
 
 /** The scopes a key of each mode can have. */
 export const scopesOf: Record<KeyMode, readonly Scope[]> = {
-  live: ["search", "wallet:read"],
-  test: ["search", "wallet:read"],
+  live: ["search", "wallet:read", "budgets:request"],
+  test: ["search", "wallet:read", "budgets:request"],
   mgmt: ["wallet:read", "wallet:write", "keys:read", "keys:write", "webhooks:write", "activity:read"],
 };
 
@@ -41,10 +42,12 @@ export function hasScope(own: readonly Scope[], scope: Scope): boolean {
   return own.includes(scope) || (scope === "keys:read" && own.includes("keys:write"));
 }
 
+const onlyForSearchKeys = new Set<Scope>(["search", "budgets:request"]);
+
 /**
- * The scopes that a key would grant without having them. `keys:write` includes granting `search`, which management keys
- * cannot have themselves.
+ * The scopes that a key would grant without having them. `keys:write` includes granting those that management keys cannot have
+ * themselves.
  */
 export function findMissingScopes(own: readonly Scope[], granted: readonly Scope[]): Scope[] {
-  return granted.filter((scope) => scope !== "search" && !hasScope(own, scope));
+  return granted.filter((scope) => !onlyForSearchKeys.has(scope) && !hasScope(own, scope));
 }

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { externalId } from "../http/input/external-id.ts";
 import { nextCursor } from "../http/route.ts";
 import { formatUsd } from "../lib/money.ts";
-import type { BudgetOfKey, SharedBudget } from "../wallet/wallet.ts";
+import { type BudgetOfKey, limitOf, type SharedBudget } from "../wallet/wallet.ts";
 
 // Shared budgets in API responses.
 
@@ -34,6 +34,16 @@ export const budgetSchema = Type.Object(
     amount: usd,
     period,
     per,
+    increase: Type.Union(
+      [
+        Type.Object({ amount: usd, ends_at: Type.String({ format: "date-time" }) }, { title: "BudgetIncrease" }),
+        Type.Null(),
+      ],
+      {
+        description:
+          "A temporary increase, which a person has approved. Until `ends_at`, each period has `amount` more. Null if there is none.",
+      },
+    ),
     alerts: Type.Array(Type.Integer(), { description: "Percentages of the amount at which you are warned." }),
     external_id: externalId("budgets of a mode that are not archived"),
     spent: Type.Union([usd, Type.Null()], {
@@ -60,6 +70,7 @@ export function serializeBudget(budget: SharedBudget) {
     amount: formatUsd(budget.amount),
     period: budget.period,
     per: budget.isPerEndUser ? "end_user" : "wallet",
+    increase: budget.raise && { amount: formatUsd(budget.raise.amount), ends_at: budget.raise.endsAt.toISOString() },
     alerts: budget.alerts,
     external_id: budget.externalId,
     spent: budget.spent === null ? null : formatUsd(budget.spent),
@@ -76,7 +87,7 @@ export const budgetOfKeySchema = Type.Object(
     name: Type.String(),
     period,
     per,
-    limit: usd,
+    limit: { ...usd, description: "The amount, and its temporary increase." },
     spent: Type.Union([usd, Type.Null()], { description: "By all of its keys. Null for a budget per end user." }),
     resets_at: resetsAt,
   },
@@ -89,7 +100,7 @@ export function serializeBudgetOfKey(budget: BudgetOfKey) {
     name: budget.name,
     period: budget.period,
     per: budget.isPerEndUser ? "end_user" : "wallet",
-    limit: formatUsd(budget.amount),
+    limit: formatUsd(limitOf(budget)),
     spent: budget.spent === null ? null : formatUsd(budget.spent),
     resets_at: budget.resetsAt?.toISOString() ?? null,
   };

@@ -1,3 +1,4 @@
+import { budgetProblems } from "./budget-problems.ts";
 import { consoleProblems } from "./console-problems.ts";
 import { oauthProblems } from "./oauth-problems.ts";
 import type { ProblemRow } from "./problem-row.ts";
@@ -177,13 +178,14 @@ export const problems = {
       "This key has spent {spent} USD of its {limit} USD budget. You were not charged. Finish with the results you have, or wait until `resets_at` if it is set.",
     cause:
       "The wallet has money, but its owner limited how much this key can spend, either with its own limits or with the shared budget in `budget`. Days, ISO weeks and months are in UTC. A search in flight counts as spent.",
-    fix: "Wait until `resets_at`. A total budget does not reset. The owner of the wallet can change the budget in the console or with a management key.",
+    fix: "Wait until `resets_at`. A total budget does not reset. The owner of the wallet can change the budget in the console at `increase.url` or with a management key. A key with the scope `budgets:request` can send the request in `increase.request`, which asks a person to raise a shared budget for some hours.",
     members: {
       limit: "5.00",
       spent: "5.00",
       currency: "usd",
       resets_at: "2030-02-01T00:00:00.000Z",
       budget: { id: null, name: null, period: "month" },
+      increase: { url: "https://pennyblack.example/console" },
     },
   },
   run_budget_spent: {
@@ -211,6 +213,7 @@ export const problems = {
       currency: "usd",
       resets_at: "2030-02-01T00:00:00.000Z",
       budget: { id: null, name: null, period: "day" },
+      increase: { url: "https://pennyblack.example/console" },
     },
   },
   not_found: {
@@ -241,23 +244,7 @@ export const problems = {
     fix: "Retry after the number of seconds in `Retry-After`. Once the first request finishes, a retry returns its answer at no extra cost. If its server crashed, a retry after 15 seconds takes over.",
     retryAfterSeconds: 1,
   },
-  budget_in_use: {
-    status: 409,
-    title: "Budget in use",
-    detail:
-      "Keys in `keys` name this budget, so it was not archived. Remove it from their `budgets`, or revoke them, then retry.",
-    cause: "A budget that limits a key cannot be archived. Revoked keys do not count.",
-    fix: "Remove the budget from the `budgets` of each key in `keys` with `PATCH /v1/keys/{id}`, or revoke the key. `keys` lists up to 100.",
-    members: { keys: [{ id: "0199b3a4-6f10-7c2e-9d51-2f6a1c0e8b01", name: "crawler" }] },
-  },
-  budget_limit_reached: {
-    status: 409,
-    title: "Budget limit reached",
-    detail:
-      "A wallet can have at most 1,000 shared budgets. No budget was created. Archive a budget you no longer use.",
-    cause: "The wallet has 1,000 shared budgets. Archived budgets do not count.",
-    fix: "Archive budgets you no longer use. `GET /v1/budgets` lists them.",
-  },
+  ...budgetProblems,
   key_limit_reached: {
     status: 409,
     title: "Key limit reached",

@@ -8,11 +8,18 @@ export interface TopUpApi {
   minimum: Micros;
 }
 
+interface ProblemContext {
+  topUpUrl: string;
+  topUpApi?: TopUpApi | undefined;
+  publicUrl: string;
+  walletId: string;
+}
+
 /** The problem to return when the ledger did not hold the price. */
 export function holdOutcomeToProblem(
   held: HoldOutcome,
   run: string | undefined,
-  { topUpUrl, topUpApi }: { topUpUrl: string; topUpApi?: TopUpApi | undefined },
+  { topUpUrl, topUpApi, publicUrl, walletId }: ProblemContext,
 ): Problem {
   switch (held.outcome) {
     case "insufficient_balance":
@@ -31,7 +38,8 @@ export function holdOutcomeToProblem(
       return new Problem("balance_reserved", { members: amounts(held.balance) });
     case "key_budget_spent":
     case "run_budget_spent":
-    case "end_user_budget_spent":
+    case "end_user_budget_spent": {
+      const increase = held.outcome === "run_budget_spent" ? undefined : describeIncrease(held, publicUrl, walletId);
       return new Problem(held.outcome, {
         ...(held.budget?.name && { detail: describeShared(held.outcome, { ...held, name: held.budget.name }) }),
         members: {
@@ -40,9 +48,11 @@ export function holdOutcomeToProblem(
           currency: "usd",
           resets_at: held.resetsAt?.toISOString() ?? null,
           ...(held.budget && { budget: held.budget }),
+          ...(increase && { increase }),
         },
         values: { run },
       });
+    }
     case "end_user_required":
       return new Problem("end_user_required");
     case "api_key_invalid":
@@ -74,6 +84,29 @@ function describeShared(
       : `${formatUsd(spent)} USD of the ${formatUsd(limit)} USD of the shared budget "${name}" are spent.`;
   return `${subject} You were not charged. Finish with the results you have, or wait until \`resets_at\` if it is set.`;
 }
+
+/** A key can request an increase of a shared budget, except of one per end user. */
+function describeIncrease(
+  { outcome, budget }: Pick<SpentOutcome, "outcome" | "budget">,
+  publicUrl: string,
+  walletId: string,
+): { url: string; request?: Record<string, unknown> } {
+  const id = budget?.id ?? null;
+  const url = `${publicUrl}/console/w/${walletId}/${id === null ? "keys" : "budgets"}`;
+  if (id === null || outcome !== "key_budget_spent") return { url };
+  const body = { budget: id, amount: "1.00", hours: 24 };
+  return {
+    url,
+    request: {
+      method: "POST",
+      url: `${publicUrl}/v1/key/budget-requests`,
+      required_scope: "budgets:request",
+      body,
+    },
+  };
+}
+
+type SpentOutcome = Extract<HoldOutcome, { limit: Micros }>;
 
 function amounts(balance: Micros): Record<string, unknown> {
   return { balance: formatUsd(balance), price: formatUsd(priceMicros), currency: "usd" };

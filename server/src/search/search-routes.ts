@@ -33,6 +33,7 @@ const searchAnswerSchema = Type.Object(
 const otherProblems: ProblemCode[] = [
   "not_found",
   "method_not_allowed",
+  "budget_requests_open",
   "key_limit_reached",
   "key_not_active",
   "payments_not_configured",

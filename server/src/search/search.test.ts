@@ -71,6 +71,7 @@ function runSearch(
     release: recorded("release", async () => undefined),
     makeClaim: async ({ mode }, key, input) => makeClaim(dataKey, mode, key, input),
     topUpUrl: "https://pay.test/",
+    publicUrl: "https://search.test",
   };
   const facts: SearchFacts = { kind: "refusal" };
   const request: SearchRequest = {

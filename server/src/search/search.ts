@@ -81,7 +81,7 @@ export async function search(request: SearchRequest, dependencies: SearchDepende
       facts.kind = "replay";
       return { caller, ...replay, charge: 0n, balance: held.balance, isReplayed: true };
     }
-    if (held.outcome !== "held") throw holdOutcomeToProblem(held, run?.name, dependencies);
+    if (held.outcome !== "held") throw holdOutcomeToProblem(held, run?.name, { ...dependencies, ...hold });
     facts.kind = "search";
 
     let found: FoundAnswer;
@@ -235,6 +235,7 @@ export interface SearchDependencies extends Pick<Ledger, "hold" | "capture"> {
   release(request: ReleaseRequest, mode: Principal["mode"]): Promise<void>;
   makeClaim(caller: Principal, idempotencyKey: string, input: SearchInput): Promise<Claim>;
   topUpUrl: string;
+  publicUrl: string;
   /** Undefined if payments are not configured. */
   topUpApi?: TopUpApi | undefined;
 }

@@ -7,6 +7,12 @@ import type { BudgetPeriod } from "./statements.ts";
 
 // Budgets that several keys spend from. They are rows of pb.budgets with a name; a key's own limits are rows without one.
 
+export interface Raise {
+  /** Added to the amount of the budget. */
+  amount: Micros;
+  endsAt: Date;
+}
+
 export interface SharedBudget {
   id: string;
   mode: "live" | "test";
@@ -16,6 +22,8 @@ export interface SharedBudget {
   isPerEndUser: boolean;
   alerts: number[];
   externalId: string | null;
+  /** A temporary increase that has not ended. */
+  raise: Raise | null;
   /** In the current period. Null per end user. */
   spent: Micros | null;
   resetsAt: Date | null;
@@ -24,9 +32,26 @@ export interface SharedBudget {
   createdBy: Creator | null;
 }
 
+type Row<Budget extends { raise: Raise | null }> = Omit<Budget, "raise"> & {
+  raiseAmount: Micros | null;
+  raiseEndsAt: Date | null;
+};
+
+function toBudget<Budget extends { raise: Raise | null }>({ raiseAmount, raiseEndsAt, ...row }: Row<Budget>) {
+  const raise = raiseAmount !== null && raiseEndsAt ? { amount: raiseAmount, endsAt: raiseEndsAt } : null;
+  return { ...row, raise };
+}
+
+/** The amount of a budget with its raise. */
+export function limitOf({ amount, raise }: Pick<SharedBudget, "amount" | "raise">): Micros {
+  return amount + (raise?.amount ?? 0n);
+}
+
 /** A window that has ended reads as 0. */
 const columns = `b.id, b.mode, b.name, b.amount_micros as amount, coalesce(b.period, 'total') as period,
-  b.per_end_user as "isPerEndUser", case when not b.per_end_user then coalesce(w.spent_micros, 0) end as spent,
+  b.per_end_user as "isPerEndUser",
+  case when b.raise_ends_at > clock_timestamp() then b.raise_micros end as "raiseAmount", b.raise_ends_at as "raiseEndsAt",
+  case when not b.per_end_user then coalesce(w.spent_micros, 0) end as spent,
   coalesce(w.resets_at, (
     date_trunc(b.period, clock_timestamp() at time zone 'utc') + ('1 ' || b.period)::interval
   ) at time zone 'utc') as "resetsAt"`;
@@ -39,7 +64,7 @@ export async function readSharedBudgets(
   walletId: string,
   { id, before, limit }: { id?: string; before?: string | undefined; limit?: number },
 ): Promise<SharedBudget[]> {
-  const { rows } = await db.query<SharedBudget>(
+  const { rows } = await db.query<Row<SharedBudget>>(
     `select ${columns}, b.alerts, b.external_id as "externalId", b.created_at as "createdAt", b.archived_at as "archivedAt",
        ${creatorOf("b.id", ["budget.create"])} as "createdBy"
      from pb.budgets b ${windows}
@@ -48,12 +73,12 @@ export async function readSharedBudgets(
      order by b.id desc limit $4`,
     [walletId, id ?? null, before ?? null, limit ?? null],
   );
-  return rows;
+  return rows.map((row): SharedBudget => toBudget<SharedBudget>(row));
 }
 
 /** A shared budget of a key, in the order in which the key names them. */
 export interface BudgetOfKey
-  extends Pick<SharedBudget, "id" | "name" | "amount" | "period" | "isPerEndUser" | "spent" | "resetsAt"> {
+  extends Pick<SharedBudget, "id" | "name" | "amount" | "raise" | "period" | "isPerEndUser" | "spent" | "resetsAt"> {
   limitsId: string;
 }
 
@@ -62,14 +87,14 @@ export async function readBudgetsOfKeys(
   walletId: string,
   limitsIds: readonly string[],
 ): Promise<BudgetOfKey[]> {
-  const { rows } = await db.query<BudgetOfKey>(
+  const { rows } = await db.query<Row<BudgetOfKey>>(
     `select l.limits_id as "limitsId", ${columns}
      from pb.key_limit_budgets l join pb.budgets b on b.id = l.budget_id ${windows}
      where l.wallet_id = $1 and l.limits_id = any ($2) and b.name is not null
      order by l.position`,
     [walletId, limitsIds],
   );
-  return rows;
+  return rows.map((row): BudgetOfKey => toBudget<BudgetOfKey>(row));
 }
 
 /** The keys that name a budget and are not revoked: up to 100, newest first. */
@@ -109,6 +134,34 @@ export type BudgetOutcome =
   | "session_required"
   | "insufficient_role"
   | "reauthentication_required";
+
+export interface NewRequest {
+  budgetId: string;
+  amount: Micros;
+  hours: number;
+}
+
+/** "done", or the reason why nothing was requested. */
+export type RequestOutcome =
+  | "done"
+  | "not_found"
+  | "per_end_user"
+  | "budget_requests_open"
+  | "insufficient_scope"
+  | "api_key_invalid"
+  | "api_key_revoked"
+  | "api_key_expired"
+  | "account_suspended";
+
+/** An equal request that is open is returned instead of a second one. */
+export function requestIncrease(
+  pool: Pool,
+  by: Actor,
+  { budgetId, amount, hours }: NewRequest,
+): Promise<{ outcome: RequestOutcome; id?: string }> {
+  const values = [by.keyId, randomUUIDv7(), budgetId, amount, hours];
+  return callAsTenant(pool, by.walletId, "pb.request_own_increase($2, $3, $4, $5, $6)", values);
+}
 
 export interface NewBudget {
   mode: "live" | "test";

@@ -105,11 +105,15 @@ export {
   type BudgetOutcome,
   changeBudget,
   createBudget,
+  limitOf,
   type NewBudget,
+  type NewRequest,
   nameOfBudget,
+  type RequestOutcome,
   readBudgetKeys,
   readBudgetsOfKeys,
   readSharedBudgets,
+  requestIncrease,
   type SharedBudget,
 } from "./shared-budgets.ts";
 export type {

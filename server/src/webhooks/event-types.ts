@@ -128,6 +128,25 @@ const events = {
       resets_at: "2026-11-16T00:00:00.000Z",
     },
   },
+  "budget.increase_requested": {
+    text: "A key asks for more of a shared budget, with `POST /v1/key/budget-requests`. A person approves or denies it in the console under Budgets. `limit` is the amount without the increase.",
+    data: {
+      wallet_id: walletId,
+      currency: "usd",
+      request_id: "01a1dca0-7777-7d2b-aced-0d68680215be",
+      budget: { id: "01a1dca0-5555-7d2b-aced-0d68680215be", name: "research" },
+      key: {
+        id: "01a1dca0-3333-7d2b-aced-0d68680215be",
+        name: "crawler",
+        mode: "live",
+        start: "pb_live_Qm3x",
+      },
+      amount: "1.00",
+      hours: 24,
+      limit: "0.05",
+      period: "week",
+    },
+  },
   "service.incident": {
     text: "The operator has opened, updated or closed an incident, which the [status page](status-page.md) shows. `impact` is `degraded` or `outage`; `closed_at` is null while the incident is open. `text` is the latest update.",
     data: {

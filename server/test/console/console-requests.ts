@@ -1,5 +1,6 @@
 import type { Role } from "../../src/accounts/accounts.ts";
 import { addTestMember, type Browser, someone } from "../support/console-fixture.ts";
+import { seedBudgetRequest } from "../support/data/seed-wallet.ts";
 import type { TestDatabase } from "../support/services/database.ts";
 import { createTestKey } from "../support/services/server.ts";
 import { type Tenant, type TenantRequest, tenantRequests } from "../tenants/tenant-requests.ts";
@@ -76,6 +77,9 @@ export const access: Record<string, Access> = {
   "PUT /apps": minting,
   "DELETE /apps": changing,
   "POST /apps/{id}/allow": minting,
+  "GET /budget-requests": reading,
+  "POST /budget-requests/{id}/approve": minting,
+  "POST /budget-requests/{id}/deny": changing,
   "DELETE /invitations/{id}": { role: "owner", isForSuspended: true },
 };
 
@@ -103,6 +107,12 @@ const ownRequests: Record<string, Make> = {
   "PUT /apps": async () => ({ body: { budget: { day: "1.00" } } }),
   "POST /apps/{id}/allow": async (db, { walletId, emails }) => ({
     path: { id: await seedDisconnectedApp(db, walletId, emails.owner) },
+  }),
+  "POST /budget-requests/{id}/approve": async (db, { walletId }) => ({
+    path: { id: (await seedBudgetRequest(db.owner, walletId)).requestId },
+  }),
+  "POST /budget-requests/{id}/deny": async (db, { walletId }) => ({
+    path: { id: (await seedBudgetRequest(db.owner, walletId)).requestId },
   }),
   "POST /invitations": async () => ({ body: { email: someone("invited"), role: "viewer" } }),
   "DELETE /invitations/{id}": async (db, { accountId }) => {

@@ -12,7 +12,7 @@ import { type OpenapiDocument, type Operation, readOperations } from "../tenants
 import { type Tenant, type TenantRequest, tenantRequests } from "../tenants/tenant-requests.ts";
 
 /** A request of the reference, with values for everything it needs. */
-export interface PreparedRequest extends TenantRequest {
+export interface PreparedRequest extends Omit<TenantRequest, "key"> {
   operation: Operation;
   key: string | undefined;
 }
@@ -97,7 +97,7 @@ export async function startReferenceServer(): Promise<ReferenceServer> {
     const created = (await tenantRequests[operation.name]?.(tenant)) ?? {};
     const searchOrManage = operation.scope === "search" ? wallet.test : wallet.management;
     // Only the wallets of the signed ledger have closed hours.
-    const key = operationId === "getWalletProof" ? proven?.management : searchOrManage;
+    const key = operationId === "getWalletProof" ? proven?.management : (created.key ?? searchOrManage);
     return {
       ...created,
       ...requests[operationId],

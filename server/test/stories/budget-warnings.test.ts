@@ -162,7 +162,10 @@ test("an e-mail is sent for each warning and for the spent budget, without secre
   await fixture.send({ hasEmail: true });
   const mailer = createEmailSender({ smtpUrl: mail.url, from: "Pennyblack <alerts@search.test>" });
   const onFailure = (failure: unknown): void => assert.fail(String(failure));
-  await sendAlertEmails({ pool: db.worker, mailer, topUpUrl: "https://search.test/top-up", onFailure }, 10);
+  await sendAlertEmails(
+    { pool: db.worker, mailer, topUpUrl: "https://search.test/top-up", publicUrl: "https://search.test", onFailure },
+    10,
+  );
   const sent = mail.emails.map(({ raw }) => raw).toSorted();
   const expected: [RegExp, RegExp][] = [
     [

@@ -20,7 +20,16 @@ async function send(): Promise<number> {
   await fixture.send({ hasEmail: true });
   const mailer = createEmailSender({ smtpUrl: mail.url, from: "Pennyblack <alerts@search.test>" });
   const onFailure = (failure: unknown): void => void failures.push(failure);
-  return sendAlertEmails({ pool: fixture.db.worker, mailer, topUpUrl: "https://search.test/top-up", onFailure }, 10);
+  return sendAlertEmails(
+    {
+      pool: fixture.db.worker,
+      mailer,
+      topUpUrl: "https://search.test/top-up",
+      publicUrl: "https://search.test",
+      onFailure,
+    },
+    10,
+  );
 }
 
 const setAlerts = async (wallet: TestWallet, email: string | null, low_balance: string | null) =>

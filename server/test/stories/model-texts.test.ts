@@ -33,7 +33,11 @@ function listProblems(): Problem[] {
   const refusal = { balance: 0n, owed: 1n, limit: 20_000n, spent: 20_000n, resetsAt: null };
   const budget = { id: "0199b3a4-6f10-7c2e-9d51-2f6a1c0e8b01", name: "Research team", period: "week" as const };
   const refused = limits.map((outcome) =>
-    holdOutcomeToProblem({ outcome, ...refusal, budget }, "nightly", { topUpUrl: "https://search.test/top-up" }),
+    holdOutcomeToProblem({ outcome, ...refusal, budget }, "nightly", {
+      topUpUrl: "https://search.test/top-up",
+      publicUrl: "https://search.test",
+      walletId: "0199b3a4-6f10-7c2e-9d51-2f6a1c0e8b02",
+    }),
   );
   return [...refused, ...problemCodes.map((code) => exampleProblem(code))];
 }

@@ -46,14 +46,15 @@ const table: Record<ProblemCode, [number, boolean, string[], string[]]> = {
   insufficient_scope: [403, false, ["required_scope"], ["www-authenticate"]],
   ip_not_allowed: [403, false, [], []],
   account_suspended: [403, false, [], []],
-  key_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at", "budget"], []],
+  key_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at", "budget", "increase"], []],
   run_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at"], []],
-  end_user_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at", "budget"], []],
+  end_user_budget_spent: [403, false, ["limit", "spent", "currency", "resets_at", "budget", "increase"], []],
   not_found: [404, false, [], []],
   method_not_allowed: [405, false, [], ["allow"]],
   idempotency_in_progress: [409, true, [], ["retry-after"]],
   budget_in_use: [409, false, ["keys"], []],
   budget_limit_reached: [409, false, [], []],
+  budget_requests_open: [409, false, [], []],
   key_limit_reached: [409, false, [], []],
   key_not_active: [409, false, [], []],
   payload_too_large: [413, false, ["max_bytes"], []],
@@ -156,6 +157,15 @@ const cause: Record<ProblemCode, () => Promise<Reply>> = {
     const shared = await seedSharedBudget(db.owner, walletId, { amount: 10_000n });
     await createTestKey(db, { walletId, limitsId: await seedKeyLimits(db.owner, walletId, { shared: [shared] }) });
     return manage(wallet.management, "DELETE", `/v1/budgets/${shared}`, undefined);
+  },
+  budget_requests_open: async () => {
+    const budget = await seedSharedBudget(db.owner, walletId, { amount: 10_000n });
+    const limitsId = await seedKeyLimits(db.owner, walletId, { shared: [budget] });
+    const { key } = await createTestKey(db, { walletId, limitsId, scopes: ["search", "budgets:request"] });
+    const ask = (hours: number): Promise<Reply> =>
+      manage(key, "POST", "/v1/key/budget-requests", { budget, amount: "1.00", hours });
+    for (const hours of [1, 2, 3]) assert.equal((await ask(hours)).status, 200);
+    return ask(4);
   },
   budget_limit_reached: async () => {
     const full = await createWallet("0.00");

@@ -82,7 +82,16 @@ async function causeEveryEvent(): Promise<void> {
   const seed = { amount: 50_000n, name: "research", period: "week", alerts: [80] };
   const budget = await seedSharedBudget(owner, shared.walletId, seed);
   const sharedLimits = await seedKeyLimits(owner, shared.walletId, { shared: [budget] });
-  const sharing = await createTestKey(fixture.db, { walletId: shared.walletId, mode: "live", limitsId: sharedLimits });
+  const agent = {
+    mode: "live",
+    name: "crawler",
+    scopes: ["search", "budgets:request"],
+    limitsId: sharedLimits,
+  } as const;
+  const sharing = await createTestKey(fixture.db, { walletId: shared.walletId, ...agent });
+  const request = { budget, amount: "1.00", hours: 24 };
+  const asked = await fixture.server.manage(sharing.key, "POST", "/v1/key/budget-requests", request);
+  assert.equal(asked.status, 200, asked.text);
   for (let spent = 0; spent < 5; spent += 1) await search(shared, sharing.id);
 
   const text = "The database is being restored.";

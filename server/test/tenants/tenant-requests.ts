@@ -22,6 +22,8 @@ export interface TenantRequest {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: unknown;
+  /** A key of the tenant with the scope of the route. Default: its search or management key. */
+  key?: string;
 }
 
 /** Creates the rows the request needs. A list needs at least two. */
@@ -77,6 +79,17 @@ export const tenantRequests: Record<string, CreateRequest> = {
   "PUT /v1/wallet/end-users": async () => ({ body: { ids: "hashed" } }),
   "PUT /v1/wallet/alerts": async ({ mark }) => ({ body: { email: `${mark}@example.org`, low_balance: "1.00" } }),
   "POST /v1/webhooks": async ({ mark }) => ({ body: { url: `https://hooks.example/${mark}` } }),
+  "POST /v1/key/budget-requests": async (tenant) => {
+    const budget = await createBudget(tenant);
+    const agent = {
+      mode: "live",
+      name: `${tenant.mark} agent`,
+      budgets: [budget],
+      scopes: ["search", "budgets:request"],
+    };
+    const { body } = await tenant.manage("POST", "/v1/keys", agent);
+    return { key: body.key, body: { budget, amount: "1.00", hours: 24 } };
+  },
   "GET /v1/webhooks/{id}": async (tenant) => ({ path: { id: await findHook(tenant) } }),
   "PATCH /v1/webhooks/{id}": async (tenant) => ({ path: { id: await findHook(tenant) }, body: { enabled: true } }),
   "DELETE /v1/webhooks/{id}": async (tenant) => ({ path: { id: await createHook(tenant) } }),

@@ -31,7 +31,9 @@ from .types import (
     AutoTopUp,
     Budget,
     Category,
+    BudgetRequest,
     CreateBudgetRequest,
+    CreateBudgetRequestRequest,
     CreatedKey,
     CreatedWebhook,
     CreateKeyRequest,
@@ -303,6 +305,12 @@ class AsyncBudgets(AsyncResource):
     async def archive(self, budget_id: str, *, timeout: Optional[float] = None) -> Budget:
         """Archives a budget that no key names."""
         return await self._send(Budget, Call("DELETE", to_path("budgets", budget_id)), timeout)
+
+    async def request(
+        self, request: CreateBudgetRequestRequest, *, timeout: Optional[float] = None
+    ) -> BudgetRequest:
+        """Asks a person to raise a shared budget of this client's key. Equal requests are one as long as it is open."""
+        return await self._send(BudgetRequest, Call("POST", "/v1/key/budget-requests", body=request), timeout)
 
 
 class AsyncTopUps(AsyncResource):

@@ -33,7 +33,9 @@ from .types import (
     AutoTopUp,
     Budget,
     Category,
+    BudgetRequest,
     CreateBudgetRequest,
+    CreateBudgetRequestRequest,
     CreatedKey,
     CreatedWebhook,
     CreateKeyRequest,
@@ -305,6 +307,12 @@ class Budgets(Resource):
     def archive(self, budget_id: str, *, timeout: Optional[float] = None) -> Budget:
         """Archives a budget that no key names."""
         return self._send(Budget, Call("DELETE", to_path("budgets", budget_id)), timeout)
+
+    def request(
+        self, request: CreateBudgetRequestRequest, *, timeout: Optional[float] = None
+    ) -> BudgetRequest:
+        """Asks a person to raise a shared budget of this client's key. Equal requests are one as long as it is open."""
+        return self._send(BudgetRequest, Call("POST", "/v1/key/budget-requests", body=request), timeout)
 
 
 class TopUps(Resource):

@@ -28,6 +28,7 @@ ProblemCode = Literal[
     "method_not_allowed",
     "idempotency_in_progress",
     "budget_in_use",
+    "budget_requests_open",
     "budget_limit_reached",
     "key_limit_reached",
     "key_not_active",
@@ -94,6 +95,32 @@ class SpentBudget(TypedDict):
     id: Optional[str]
     name: Optional[str]
     period: Literal["total", "day", "week", "month"]
+
+
+class IncreaseOptionsRequestBody(TypedDict):
+    budget: str
+    #: The amount to add; choose your own, in USD as a decimal string.
+    amount: str
+    hours: int
+
+
+class IncreaseOptionsRequest(TypedDict):
+    method: Literal["POST"]
+    url: str
+    required_scope: Literal["budgets:request"]
+    body: IncreaseOptionsRequestBody
+
+
+class _RequiredIncreaseOptions(TypedDict):
+    #: The page of the console where a person can raise the budget.
+    url: str
+
+
+class IncreaseOptions(_RequiredIncreaseOptions, total=False):
+    """How to get a higher budget."""
+
+    #: The request that asks a person to raise the budget, if it is a shared budget.
+    request: IncreaseOptionsRequest
 
 
 class _RequiredExceededLimit(TypedDict):
@@ -310,6 +337,7 @@ class BudgetOfKey(TypedDict):
     name: str
     period: Literal["total", "day", "week", "month"]
     per: Literal["wallet", "end_user"]
+    #: The amount, and its temporary increase.
     limit: str
     #: By all of its keys. Null for a budget per end user.
     spent: Optional[str]
@@ -461,6 +489,7 @@ Scope = Literal[
     "keys:write",
     "webhooks:write",
     "activity:read",
+    "budgets:request",
 ]
 
 
@@ -486,8 +515,9 @@ class CreateKeyRequest(_RequiredCreateKeyRequest, total=False):
     #: Your own id, unique among the keys of a mode that are not revoked, by which `pennyblack apply` finds the object.
     #: Null for none.
     external_id: Optional[str]
-    #: Live and test keys can have `search` and `wallet:read`, management keys all scopes except `search`. `keys:write`
-    #: includes `keys:read`. Default: `search` for live and test keys, all scopes of your own key for management keys.
+    #: Live and test keys can have `search`, `wallet:read` and `budgets:request`, management keys all scopes except
+    #: `search` and `budgets:request`. `keys:write` includes `keys:read`. Default: `search` for live and test keys, all
+    #: scopes of your own key for management keys.
     scopes: List[Scope]
 
 
@@ -521,6 +551,11 @@ class RotateKeyRequest(TypedDict):
     grace_seconds: int
 
 
+class BudgetIncrease(TypedDict):
+    amount: str
+    ends_at: str
+
+
 class Budget(TypedDict):
     id: str
     mode: Literal["live", "test"]
@@ -528,6 +563,9 @@ class Budget(TypedDict):
     amount: str
     period: Literal["total", "day", "week", "month"]
     per: Literal["wallet", "end_user"]
+    #: A temporary increase, which a person has approved. Until `ends_at`, each period has `amount` more. Null if there
+    #: is none.
+    increase: Optional[BudgetIncrease]
     #: Percentages of the amount at which you are warned.
     alerts: List[int]
     #: Your own id, unique among the budgets of a mode that are not archived, by which `pennyblack apply` finds the
@@ -577,6 +615,25 @@ class UpdateBudgetRequest(TypedDict, total=False):
     #: Your own id, unique among the budgets of a mode that are not archived, by which `pennyblack apply` finds the
     #: object. Null for none.
     external_id: Optional[str]
+
+
+class CreateBudgetRequestRequest(TypedDict):
+    #: The id of a shared budget that the key names.
+    budget: str
+    #: USD to add to the amount of each period, at least 0.01.
+    amount: str
+    #: How long the increase lasts once it is approved.
+    hours: int
+
+
+class BudgetRequest(TypedDict):
+    id: str
+    budget: str
+    amount: str
+    hours: int
+    state: Literal["open"]
+    #: The page of the console where a person decides.
+    url: str
 
 
 class SearchSteps(TypedDict):
@@ -774,6 +831,7 @@ EventType = Literal[
     "key.budget_spent",
     "budget.threshold",
     "budget.spent",
+    "budget.increase_requested",
     "service.incident",
 ]
 

@@ -11,6 +11,7 @@ export const eventDescriptions: Record<EventType, string> = {
   "key.budget_spent": "Key budget spent",
   "budget.threshold": "Shared budget reached a percentage",
   "budget.spent": "Shared budget spent",
+  "budget.increase_requested": "Increase of a budget requested",
   "service.incident": "Incident opened, updated or closed",
 };
 

@@ -39,6 +39,7 @@ test("saving an unedited budget changes nothing", () => {
     amount: "50.00",
     period: "month" as const,
     per: "wallet" as const,
+    increase: null,
     alerts: [80, 95],
     spent: "12.00",
     resets_at: "2030-02-01T00:00:00.000Z",

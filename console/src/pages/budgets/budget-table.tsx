@@ -2,7 +2,9 @@ import { ActionIcon, Menu, Text } from "@mantine/core";
 import type { Budget, Key } from "@pennyblack/sdk";
 import { Link } from "@tanstack/react-router";
 import { Icon } from "../../components/icon.tsx";
+import { RelativeTime } from "../../components/relative-time.tsx";
 import { ActionsCell, Cell, type Column, Row, RowHeader, Table } from "../../components/table.tsx";
+import { addMoney, formatMoney } from "../../format/format-money.ts";
 import { useWallet } from "../../layout/use-wallet.ts";
 import { describeBudget, isBudgetSpent } from "../keys/budget.ts";
 import { BudgetMeter } from "../keys/budget-meter.tsx";
@@ -63,10 +65,20 @@ function BudgetRow({ budget, keysOf, price, onAction }: Omit<Props, "budgets"> &
 }
 
 function Spending({ budget, price }: { budget: Budget; price: string }) {
-  const { amount: limit, spent, period, resets_at } = budget;
+  const { amount, increase, spent, period, resets_at } = budget;
   // Each end user has a window; the usage page lists them.
   if (spent === null) return describeBudget(budget);
-  return <BudgetMeter budget={{ limit, spent, period, resets_at, isSpent: isBudgetSpent({ limit, spent }, price) }} />;
+  const limit = increase ? addMoney([amount, increase.amount]) : amount;
+  return (
+    <>
+      <BudgetMeter budget={{ limit, spent, period, resets_at, isSpent: isBudgetSpent({ limit, spent }, price) }} />
+      {increase && (
+        <Text size="xs" c="dimmed">
+          Includes {formatMoney(increase.amount)} more, which ends <RelativeTime at={increase.ends_at} />
+        </Text>
+      )}
+    </>
+  );
 }
 
 const maxNames = 3;

@@ -5,6 +5,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { budgetsQuery } from "../../api/budgets.ts";
 import { keysQuery } from "../../api/keys.ts";
+import { useSession } from "../../api/session.ts";
 import { type Mode, walletQuery } from "../../api/wallet.ts";
 import { Page } from "../../components/page.tsx";
 import { EmptyState, QueryState } from "../../components/states.tsx";
@@ -15,6 +16,7 @@ import { ArchiveBudget } from "./archive-budget.tsx";
 import { type BudgetAction, BudgetTable } from "./budget-table.tsx";
 import { CreateBudget } from "./create-budget.tsx";
 import { EditBudget } from "./edit-budget.tsx";
+import { RequestList } from "./request-list.tsx";
 
 const route = getRouteApi("/signed-in/w/$walletId/budgets");
 
@@ -24,6 +26,8 @@ export function Budgets() {
   const isCreating = route.useSearch().dialog === "create";
   const navigate = route.useNavigate();
   const create = (): Promise<void> => navigate({ search: { dialog: "create" }, replace: true });
+  // Operators have no session that could decide.
+  const isOperator = useSession().operator !== undefined;
   const budgets = useQuery(budgetsQuery(id));
   const keys = useQuery(keysQuery(id));
   return (
@@ -36,6 +40,7 @@ export function Budgets() {
       }
       actions={canEdit && <Button onClick={create}>Create budget</Button>}
     >
+      {!isOperator && <RequestList />}
       <QueryState query={budgets} title="Couldn't load budgets." rows={6} />
       {budgets.data && <QueryState query={keys} title="Couldn't load the keys of your budgets." rows={6} />}
       {budgets.data && keys.data && <BudgetLists budgets={budgets.data} keys={keys.data} onCreate={create} />}

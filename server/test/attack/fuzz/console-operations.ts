@@ -22,6 +22,9 @@ const ownBelowWallet: Record<string, Schema | undefined> = {
   "PUT /apps": object({ budget: object({ day: { type: "string", pattern: "^\\d{1,9}(\\.\\d{1,6})?$" } }) }),
   "DELETE /apps": undefined,
   "POST /apps/{id}/allow": undefined,
+  "GET /budget-requests": undefined,
+  "POST /budget-requests/{id}/approve": undefined,
+  "POST /budget-requests/{id}/deny": undefined,
   "POST /invitations": object({ email: text(300), role }),
   "DELETE /invitations/{id}": undefined,
 };
@@ -56,7 +59,7 @@ const elsewhere: Record<string, Pick<FuzzOperation, "credential"> & Partial<Pick
 /** Routes of /v1 that need a management key are also served below a wallet in the console. */
 export function consoleOperations(apiOperations: readonly FuzzOperation[]): FuzzOperation[] {
   const mounted = apiOperations
-    .filter(({ credential, path }) => credential === "mgmt" && path !== "/v1/key")
+    .filter(({ credential, path }) => credential === "mgmt" && !/^\/v1\/key(?:\/|$)/.test(path))
     .map(({ method, path, query, idempotency, body }) =>
       createOperation(
         method,

@@ -108,8 +108,14 @@ export const managementMistakes: Mistake[] = [
     "a scope of another mode",
     manage("POST", "/v1/keys", { mode: "live", name: "ci", scopes: ["keys:read"] }),
     "400 invalid_request",
-    "`scopes` must not contain `keys:read`; a live key can have `search` and `wallet:read`.",
-    [["#/scopes", "invalid", "must not contain `keys:read`; a live key can have `search` and `wallet:read`"]],
+    "`scopes` must not contain `keys:read`; a live key can have `search`, `wallet:read` and `budgets:request`.",
+    [
+      [
+        "#/scopes",
+        "invalid",
+        "must not contain `keys:read`; a live key can have `search`, `wallet:read` and `budgets:request`",
+      ],
+    ],
   ],
   [
     "a name that is too long",

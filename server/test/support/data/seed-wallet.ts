@@ -95,6 +95,27 @@ export async function seedSharedBudget(owner: Queryable, walletId: string, seed:
   return id;
 }
 
+/** A key with a shared budget, and its open request. */
+export async function seedBudgetRequest(
+  owner: Queryable,
+  walletId: string,
+  request: { amount?: Micros; hours?: number; name?: string } = {},
+): Promise<{ budgetId: string; keyId: string; requestId: string }> {
+  const { amount = 1_000_000n, hours = 24, name = "A budget" } = request;
+  const budgetId = await seedSharedBudget(owner, walletId, { amount: 5_000_000n, name, period: "week" });
+  const keyId = await seedKey(owner, walletId, {
+    limitsId: await seedKeyLimits(owner, walletId, { shared: [budgetId] }),
+  });
+  const requestId = randomUUIDv7();
+  await owner.query(
+    `insert into pb.budget_requests
+       (id, wallet_id, mode, budget_id, key_id, amount_micros, hours, sends_email, created_at)
+     values ($1, $2, 'live', $3, $4, $5, $6, false, clock_timestamp())`,
+    [requestId, walletId, budgetId, keyId, amount, hours],
+  );
+  return { budgetId, keyId, requestId };
+}
+
 /** The window of a budget of these limits. */
 export const windowOf = (limitsId: string, period: "total" | "day" | "month"): string =>
   `budget_id = (select b.id from pb.key_limit_budgets l join pb.budgets b on b.id = l.budget_id
