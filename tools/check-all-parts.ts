@@ -12,6 +12,7 @@ export const parts: Readonly<Record<string, readonly string[]>> = {
     "chaos -- failover --times 2",
     "chaos:cells -- --short",
   ],
+  alerts: ["alerts -- quiet", "alerts -- faults"],
   deploy: ["docs:build", "console:build", "image:build", "test -- --long", "follow-install"],
   long: [
     "test:model -- --runs=2000",
