@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { addActivityCommand } from "./activity-command.ts";
 import { addExamples } from "./add-examples.ts";
 import { addAlertCommands } from "./alert-commands.ts";
+import { addBudgetCommands } from "./budget-commands.ts";
 import { addCompletionCommands } from "./completion-commands.ts";
 import type { Context } from "./context.ts";
 import { resolveCredentials } from "./credentials.ts";
@@ -84,6 +85,7 @@ export function createProgram({ env, stdin, stdout, stderr }: ProgramOptions): C
   addAlertCommands(program, context);
   addEntryCommands(program, context);
   addKeyCommands(program, context);
+  addBudgetCommands(program, context);
   addActivityCommand(program, context);
   addWebhookCommands(program, context);
   addProfileCommands(program, context);

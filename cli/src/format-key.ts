@@ -58,11 +58,24 @@ export function formatKey(key: Key, limits?: CurrentKey["effective_limits"]): st
       : [
           ["Limits", formatLimits(key, limits ?? key)],
           ...(budgetRows.length > 0 ? budgetRows : [["Budget", "none"]]),
+          ...formatShared(key.budgets),
+          ...formatMaxRun(key.max_run),
           ...formatSources(key.sources),
         ]),
     ["Last used", key.last_used_at === null ? "never" : formatTime(key.last_used_at)],
     ["Created", formatTime(key.created_at) + formatCreator(key.created_by)],
   ];
+}
+
+function formatShared(budgets: Key["budgets"] | undefined): string[][] {
+  return (budgets ?? []).map(({ name, period, limit, spent, resets_at }) => [
+    "Shared budget",
+    `${sanitize(name)}: ${spent === null ? `${limit} USD per end user and ${period}` : formatBudget({ limit, spent, resets_at })}`,
+  ]);
+}
+
+function formatMaxRun(maxRun: Key["max_run"] | undefined): string[][] {
+  return maxRun ? [["Each run", `at most ${maxRun.max} USD${maxRun.required ? ", required" : ""}`]] : [];
 }
 
 function formatSources(sources: KeySources | null | undefined): string[][] {

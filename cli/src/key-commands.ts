@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import { addExamples } from "./add-examples.ts";
 import { addOptions, parseInteger } from "./common-options.ts";
 import type { CommonOptions, Context } from "./context.ts";
+import { findBudgetIds } from "./find-budget.ts";
 import { findKeyId } from "./find-key.ts";
 import { formatKey, formatKeys } from "./format-key.ts";
 import { addKeySettings, changesSources, type KeySettings, readKeySettings } from "./key-settings.ts";
@@ -97,18 +98,23 @@ async function showKey(idOrName: string, options: CommonOptions, { connect, prin
 }
 
 async function createKey(options: CreateOptions, context: Context): Promise<void> {
-  const { name, mode } = options;
-  const created = await context.connect("manage", options).keys.create({ name, mode, ...readKeySettings(options) });
+  const { name, mode, budget } = options;
+  const settings = readKeySettings(options);
+  const client = context.connect("manage", options);
+  const budgets = budget && { budgets: await findBudgetIds(client, budget) };
+  const created = await client.keys.create({ name, mode, ...settings, ...budgets });
   outputKey(created, options, context);
 }
 
 async function updateKey(idOrName: string, options: UpdateOptions, { connect, print }: Context): Promise<void> {
   const changes = { ...(options.name !== undefined && { name: options.name }), ...readKeySettings(options) };
-  if (Object.keys(changes).length === 0) throw new UsageError("No changes given. See: pennyblack keys update --help");
+  if (Object.keys(changes).length === 0 && !options.budget)
+    throw new UsageError("No changes given. See: pennyblack keys update --help");
   const client = connect("manage", options);
   const id = await findKeyId(client, idOrName);
+  const budgets = options.budget && { budgets: await findBudgetIds(client, options.budget) };
   const { sources } = changesSources(options) ? await client.keys.get(id) : {};
-  const key = await client.keys.update(id, { ...changes, ...readKeySettings(options, sources) });
+  const key = await client.keys.update(id, { ...changes, ...readKeySettings(options, sources), ...budgets });
   print(options.json ? JSON.stringify(key) : table(formatKey(key)));
 }
 

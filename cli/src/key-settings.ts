@@ -1,6 +1,7 @@
 import type { KeySources, UpdateKeyRequest } from "@pennyblack/sdk";
 import type { Command } from "commander";
 import { orNone, parseInteger, parseTime, parseUsd, toNullable } from "./common-options.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** "none" removes a budget, the expiry or a list of domains. */
 export interface KeySettings {
@@ -13,6 +14,9 @@ export interface KeySettings {
   inFlight?: number;
   block?: string[];
   only?: string[];
+  budget?: string[];
+  maxRun?: string;
+  requireRun?: boolean;
 }
 
 /** Adds the settings that a key can be created with and that can be changed later. */
@@ -21,6 +25,9 @@ export function addKeySettings(command: Command): Command {
     .option("--per-day <usd>", 'daily budget, or "none"', orNone(parseUsd))
     .option("--per-month <usd>", 'monthly budget, or "none"', orNone(parseUsd))
     .option("--total <usd>", 'total budget, or "none"', orNone(parseUsd))
+    .option("--budget <budget...>", 'ids or names of shared budgets, or "none"')
+    .option("--max-run <usd>", 'largest budget of a run that searches can name, or "none"', orNone(parseUsd))
+    .option("--require-run", "reject searches without a run; needs --max-run")
     .option("--expires <time>", 'date (UTC) or time when the key expires, or "none"', orNone(parseTime))
     .option("--allow-ip <address...>", 'IP addresses or networks that may use the key, or "any"')
     .option("--per-second <count>", "maximum number of searches per second", parseInteger)
@@ -43,8 +50,16 @@ export function readKeySettings(settings: KeySettings, sources?: KeySources | nu
     ...(allowIp && { allowed_ips: allowIp.includes("any") ? null : allowIp }),
     ...(perSecond !== undefined && { searches_per_second: perSecond }),
     ...(inFlight !== undefined && { searches_in_flight: inFlight }),
+    ...readMaxRun(settings),
     ...(changesSources(settings) && { sources: readSources(settings, sources) }),
   };
+}
+
+/** A request replaces both fields, so both are given together. */
+function readMaxRun({ maxRun, requireRun = false }: KeySettings): Pick<UpdateKeyRequest, "max_run"> {
+  if (maxRun === undefined && requireRun) throw new UsageError("--require-run needs --max-run.");
+  if (maxRun === undefined) return {};
+  return { max_run: maxRun === "none" ? null : { max: maxRun, required: requireRun } };
 }
 
 export function changesSources({ block, only }: KeySettings): boolean {

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createCli } from "../../server/test/support/clients/run-cli.ts";
+import { createTestDatabase } from "../../server/test/support/services/database.ts";
+import { createTestWallet, startTestServer } from "../../server/test/support/services/server.ts";
+
+// The commands for shared budgets, and the settings of keys that refer to them, against the real server.
+
+const db = await createTestDatabase();
+const server = await startTestServer(db);
+const cli = createCli();
+
+after(async () => {
+  cli.remove();
+  await server.close();
+  await db.drop();
+});
+
+async function createRunner() {
+  const wallet = await createTestWallet(db, "1.00");
+  const env = {
+    PENNYBLACK_URL: server.url,
+    PENNYBLACK_API_KEY: wallet.live,
+    PENNYBLACK_MANAGEMENT_KEY: wallet.management,
+  };
+  return (...args: string[]) => cli.run(args, env);
+}
+
+test("creates, lists, changes and archives a budget", async () => {
+  const run = await createRunner();
+  assert.equal((await run("budgets", "list")).out, "No shared budgets.\n");
+  const args = ["--name", "research", "--amount", "50", "--period", "week", "--alert", "95", "50"];
+  const created = await run("budgets", "create", ...args);
+  assert.equal(created.code, 0, created.err);
+  assert.match(
+    created.out,
+    /^Budget +research\nID +\S{36}\nMode +live\nAmount +50\.00 USD per week\nSpent +0\.00 USD, 50\.00 USD left\n/,
+  );
+  assert.match(created.out, /\nResets +20\S+.*\nWarnings +50%, 95%\n$/);
+  await run("budgets", "create", "--name", "chat", "--amount", "0.50", "--period", "day", "--per-end-user");
+  const { out } = await run("budgets", "list");
+  assert.match(out, /^ID +MODE +SPENT\/AMOUNT +PERIOD +RESETS +WARNINGS +NAME\n/);
+  assert.match(
+    out,
+    /live +0\.50 per end user +day +20\S+ .* none +chat\n.*live +0\.00\/50\.00 +week +.* 50%, 95% +research\n/,
+  );
+  const updated = await run("budgets", "update", "research", "--amount", "75", "--name", "team", "--json");
+  assert.deepEqual([JSON.parse(updated.out).amount, JSON.parse(updated.out).name], ["75.00", "team"]);
+  assert.equal((await run("budgets", "archive", "team", "--yes")).out, "Archived: team\n");
+  assert.doesNotMatch((await run("budgets", "list")).out, /team/);
+});
+
+test("a key names budgets by name, and a budget in use is not archived", async () => {
+  const run = await createRunner();
+  await run("budgets", "create", "--name", "research", "--amount", "5", "--period", "total");
+  await run("keys", "create", "--name", "batch", "--budget", "research", "--max-run", "0.5", "--require-run");
+  const shown = (await run("keys", "show", "batch")).out;
+  assert.match(shown, /^Shared budget +research: 0\.00 USD spent, 5\.00 USD left of 5\.00 USD$/m);
+  assert.match(shown, /^Each run +at most 0\.50 USD, required$/m);
+  const refused = await run("budgets", "archive", "research", "--yes");
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /^These keys use the budget "research":\n {2}\S{36} {2}batch\n/);
+  const changed = await run("keys", "update", "batch", "--budget", "none", "--max-run", "none");
+  assert.doesNotMatch(changed.out, /Shared budget|Each run/);
+  assert.equal((await run("budgets", "archive", "research", "--yes")).code, 0);
+});
+
+const failures: [args: string[], code: number, message: RegExp][] = [
+  [["budgets", "create", "--name", "a", "--amount", "5"], 2, /required option '--period <period>' not specified/],
+  [["budgets", "create", "--name", "a", "--amount", "5", "--period", "year"], 2, /Allowed choices are total, day/],
+  [["budgets", "create", "--name", "a", "--amount", "5", "--period", "day", "--alert", "100"], 2, /from 1 to 99/],
+  [["budgets", "update", "a"], 2, /No changes given/],
+  [["budgets", "update", "a", "--amount", "5"], 1, /No shared budget has the id or name "a"/],
+  [["budgets", "archive", "a"], 2, /Add --yes/],
+  [["keys", "create", "--name", "a", "--budget", "b"], 1, /No shared budget has the id or name "b"/],
+  [["keys", "update", "a", "--require-run"], 2, /--require-run needs --max-run/],
+];
+
+for (const [args, code, message] of failures) {
+  test(`"${args.join(" ")}" fails with exit code ${code}`, async () => {
+    const run = await createRunner();
+    const result = await run(...args);
+    assert.equal(result.code, code, result.err);
+    assert.match(result.err, message);
+  });
+}
