@@ -170,7 +170,7 @@ const secretsAndAccess = {
     variable: "PENNYBLACK_FLEET",
     read: onlyWith("PENNYBLACK_OPERATORS", (text) => text),
     description:
-      'File that lists all cells, such as `fleet.json`, for the page "Cells" of the operator console. See [Scaling](scaling.md#all-cells-together)',
+      'File that lists all cells, such as `fleet.json`, for the page "Cells" of the operator console. See [Scaling](scaling.md#fleet-commands)',
   },
   securityContact: {
     variable: "PENNYBLACK_SECURITY_CONTACT",
