@@ -28,7 +28,7 @@ export const statusFaults: PlantedFault[] = [
     find: "and s.state = 'captured' and s.mode = 'live'",
     replace: "and s.mode = 'live'",
     tests: ["stories/roll-up"],
-    caughtBy: "usage equals the count of the searches, whatever the steps of the roll-up",
+    caughtBy: "usage equals the count of the searches, regardless of the steps of the roll-up",
   },
   {
     id: "status-reads-per-request",

@@ -27,6 +27,10 @@ const outcomes: Record<string, OutcomeText> = {
   account_suspended: { summary: "the account is suspended", action: "Contact the operator." },
   key_budget_spent: { summary: "the key's budget was spent", action: "Raise the budget, or wait until it resets." },
   run_budget_spent: { summary: "the run's budget was spent", action: "Let the task finish with the results it has." },
+  end_user_required: {
+    summary: "the search named no end user",
+    action: "Send Search-For with each search of this key.",
+  },
   end_user_budget_spent: {
     summary: "the end user's budget was spent",
     action: "Raise the key's limit per end user, or wait until it resets.",

@@ -15,7 +15,7 @@ export const workerConnections = {
   reconcile: 4,
   payments: 4,
   /** One per task, and two of the job queue. */
-  jobs: 15,
+  jobs: 16,
 } as const;
 
 export function totalOf(connections: Readonly<Record<string, number>>): number {

@@ -26,7 +26,14 @@ test("every detail is complete: its placeholders have values, and it has at most
 
 test("every problem of a search states that nothing was charged, and no other problem does", () => {
   const others: ProblemCode[] = [
-    ...(["not_found", "method_not_allowed", "key_limit_reached", "key_not_active"] as const),
+    ...([
+      "not_found",
+      "method_not_allowed",
+      "key_limit_reached",
+      "key_not_active",
+      "budget_in_use",
+      "budget_limit_reached",
+    ] as const),
     ...(["payments_not_configured", "payment_processor_unavailable", "receipts_not_configured"] as const),
     ...(Object.keys(consoleProblems) as ProblemCode[]),
   ];

@@ -36,6 +36,8 @@ const otherProblems: ProblemCode[] = [
   "budget_requests_open",
   "key_limit_reached",
   "key_not_active",
+  "budget_in_use",
+  "budget_limit_reached",
   "payments_not_configured",
   "payment_processor_unavailable",
   "receipts_not_configured",

@@ -272,8 +272,8 @@ test("no value in the database is the same for two searches of one query", async
   );
   assert.ok(columns.some(({ table, column }) => table === "idempotency" && column === "fingerprint"));
   for (const { table, column } of columns) {
-    // An hour without records of operators has the digest of the hour before.
-    if (column === "records_digest") continue;
+    // An hour without records of operators has the digest of the hour before, and without entries also its tree.
+    if (column === "records_digest" || table === "hour_trees") continue;
     const { rows } = await fixture.db.owner.query(
       `select from pb.${table} where ${column} is not null group by ${column} having count(*) > 1`,
     );

@@ -71,7 +71,7 @@ describe("cells", { skip: noBrowser }, async () => {
       assert.equal(await row.getByRole("button").count(), 0);
       assert.match(
         await page.getByRole("alert").last().innerText(),
-        /^Not all cells answered.*: ap1 \(not reachable\)\.$/,
+        /^These cells did not answer, .*: ap1 \(not reachable\)\.$/,
       );
       assert.equal(await page.getByText("Nothing found").count(), 0);
     });

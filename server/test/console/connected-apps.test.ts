@@ -64,7 +64,7 @@ describe("connected apps", { skip: noBrowser }, async () => {
       await page.getByText("Off. Your apps cannot spend").waitFor();
       await page.getByLabel("Daily budget of your apps").fill("0.02");
       await page.getByRole("button", { name: "Turn on for this wallet" }).click();
-      await page.getByText("On. Each new app of yours can spend $0.02 per day").waitFor();
+      await page.getByText("On. Each new app you connect can spend $0.02 per day").waitFor();
 
       const before = await fixture.readBalance();
       const app = await signInApp(publicUrl, (url) => consent(page, url));

@@ -65,6 +65,8 @@ test("every route returns 401 without a key, unless it is public", async () => {
     "GET /llms.txt",
     "GET /openapi.json",
     "GET /problems/{code}",
+    "GET /status",
+    "GET /status.json",
     "GET /v1/lenses",
     "GET /v1/lenses/{name}",
     "GET /v1/lenses/{name}/inspect",
@@ -99,7 +101,7 @@ test("every problem code has a page on the server and a page in the docs, and th
 
 test("/ has links for browsers and for programs", async () => {
   const page = await server.request("/", { headers: { accept: "text/html,*/*;q=0.8" } });
-  assert.match(page.text, /href="\/docs\/".*href="\/console".*href="\/openapi\.json".*Status<.*operational/s);
+  assert.match(page.text, /href="\/docs\/".*href="\/console".*href="\/openapi\.json".*href="\/status">operational</s);
   const { body } = await server.request("/");
   assert.deepEqual([body.status, body.docs], ["operational", "http://search.test/docs/"]);
 });

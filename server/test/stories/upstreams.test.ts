@@ -199,7 +199,7 @@ for (const adapter of adapters) {
 
 function settingsFor(name: string, url: string): Record<string, string> {
   const adapter = adapters.find((each) => each.name === name) ?? assert.fail(name);
-  const values = upstreamVariables(adapter).map((variable) => [variable, variable.endsWith("_URL") ? url : "key"]);
-  const own = Object.fromEntries(values.filter(([variable]) => !variable?.endsWith("_FIELDS")));
+  const required = upstreamVariables(adapter).filter((variable) => !/_(?:FIELDS|CAP)$/.test(variable));
+  const own = Object.fromEntries(required.map((variable) => [variable, variable.endsWith("_URL") ? url : "key"]));
   return adapter.defaultUrl === undefined ? own : { ...own, ...replaceUrl(name, url) };
 }

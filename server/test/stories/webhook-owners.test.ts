@@ -3,6 +3,7 @@ import { randomUUIDv7 } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { ProblemCode } from "../../src/problems/problems.ts";
+import { eventTypes } from "../../src/webhooks/event-types.ts";
 import { assertProblem } from "../support/assertions/assert-response.ts";
 import { pluck } from "../support/assertions/pluck.ts";
 import { closeAfter } from "../support/close-after.ts";
@@ -26,7 +27,7 @@ test("an endpoint is created, listed, changed and deleted", async () => {
   const made = await fixture.manage(owner, "POST", "/v1/webhooks", { url: receiver.url, description: "Ours" });
   const { secret, ...endpoint } = made.body;
   assert.match(secret, /^whsec_/);
-  assert.equal(endpoint.events.length, 8, "subscribed to all events by default");
+  assert.deepEqual(endpoint.events, eventTypes, "subscribed to all events by default");
   assert.deepEqual((await fixture.manage(owner, "GET", "/v1/webhooks")).body, { endpoints: [endpoint] });
   const path = `/v1/webhooks/${endpoint.id}`;
   assert.deepEqual((await fixture.manage(owner, "GET", path)).body, endpoint);

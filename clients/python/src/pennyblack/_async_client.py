@@ -136,7 +136,7 @@ class AsyncPennyblack(AsyncResource):
         self.searches = AsyncSearches(self._transport)
         self.runs = AsyncRuns(self._transport)
         #: Who changed what.
-        self.activity = AsyncActivity(self._transport)
+        self.activity = AsyncActivityLog(self._transport)
         #: The published ranking rules.
         self.lenses = AsyncLenses(self._transport)
 
@@ -451,7 +451,7 @@ class AsyncRuns(AsyncResource):
         return self._list("/v1/runs", "runs", timeout, {"from": to_iso(from_), "limit": limit})
 
 
-class AsyncActivity(AsyncResource):
+class AsyncActivityLog(AsyncResource):
     def list(
         self,
         *,

@@ -138,7 +138,7 @@ class Pennyblack(Resource):
         self.searches = Searches(self._transport)
         self.runs = Runs(self._transport)
         #: Who changed what.
-        self.activity = Activity(self._transport)
+        self.activity = ActivityLog(self._transport)
         #: The published ranking rules.
         self.lenses = Lenses(self._transport)
 
@@ -453,7 +453,7 @@ class Runs(Resource):
         return self._list("/v1/runs", "runs", timeout, {"from": to_iso(from_), "limit": limit})
 
 
-class Activity(Resource):
+class ActivityLog(Resource):
     def list(
         self,
         *,

@@ -129,6 +129,7 @@ async function createTenant(db: TestDatabase, url: string): Promise<Tenant> {
     operator: [operatorToken],
     victimId: [victim.walletId],
     keyId: [(await key({})).id],
+    budgetId: [await manage("/v1/budgets", { mode: "live", name: "fuzz", amount: "1.00", period: "week" })],
     hookId: [hookId],
     deliveryId: [await manage(`/v1/webhooks/${hookId}/test`)],
     topUpId: [await manage("/v1/wallet/top-ups", { amount: "20.00" })],

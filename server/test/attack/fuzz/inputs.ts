@@ -93,6 +93,7 @@ const texts = fc.constantFrom(...hostileTexts);
 /** The placeholder for the id in each path. */
 const idPlaceholders: Record<string, string> = {
   "/v1/keys": "{{keyId}}",
+  "/v1/budgets": "{{budgetId}}",
   "/v1/webhooks/deliveries": "{{deliveryId}}",
   "/v1/webhooks": "{{hookId}}",
   "/v1/wallet/top-ups": "{{topUpId}}",

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { fleetRoutes } from "../../../src/cells/fleet-routes.ts";
+import type { Queryable } from "../../../src/db/pool.ts";
 import type { Parameter } from "../../../src/dialects/dialect.ts";
 import { dialects } from "../../../src/dialects/dialects.ts";
 import { type OperatorDependencies, operatorRoutes } from "../../../src/operator/operator-routes.ts";
 import { type WatchDependencies, watchRoutes } from "../../../src/operator/watch-routes.ts";
+import { statusCountsRoute } from "../../../src/status/status.ts";
 import { type OpenapiDocument, readOperations as readApiOperations } from "../../tenants/read-operations.ts";
 import { consoleOperations } from "./console-operations.ts";
 import { createOperation, type FuzzOperation } from "./fuzz-operation.ts";
@@ -92,6 +94,7 @@ function operatorOperations(): FuzzOperation[] {
   const routes = [
     ...watchRoutes({} as WatchDependencies),
     ...operatorRoutes({} as OperatorDependencies),
+    statusCountsRoute({} as Queryable),
     ...fleetRoutes([]),
   ];
   return routes.map(({ method, path }) => {

@@ -308,6 +308,7 @@ function formatAnswer(answer: WireAnswer): string {
 
 const placeholdersByPath: [RegExp, string][] = [
   [/\/keys/, "keyId"],
+  [/\/budgets/, "budgetId"],
   [/deliver/, "deliveryId"],
   [/\/webhooks/, "hookId"],
   [/top-ups/, "topUpId"],

@@ -172,6 +172,19 @@ const valuesByName: Record<string, Arbitrary<unknown>> = {
   request_id: fc.constantFrom("{{requestId}}", "{{otherRequestId}}", "00000000-0000-0000-0000-000000000000", "x"),
 };
 
+const domains = fc.array(
+  fc.constantFrom(
+    "example.com",
+    "docs.example.com",
+    "bücher.example",
+    "xn--bcher-kva.example",
+    "com",
+    "*.x",
+    "192.0.2.1",
+  ),
+  { maxLength: 2 },
+);
+
 const networks = fc.constantFrom(
   "127.0.0.1",
   "10.0.0.0/8",
@@ -187,6 +200,11 @@ const networks = fc.constantFrom(
 export function valuesOf(schema: Schema, name = ""): Arbitrary<unknown> {
   const known = valuesByName[name];
   if (known) return known;
+  // A list of domains, and budgets that exist, are rarely generated.
+  if (name === "sources")
+    return fc.oneof(fc.record({ block: domains }), fc.record({ block: domains, only: domains }), fc.constant(null));
+  if (name === "budgets")
+    return fc.oneof(fc.constant([]), fc.constant(["{{budgetId}}"]), fc.constant(["{{otherBudgetId}}"]));
   if (name === "allowed_ips") return fc.oneof(fc.array(networks, { minLength: 1, maxLength: 4 }), fc.constant(null));
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if (schema.const !== undefined) return fc.constant(schema.const);

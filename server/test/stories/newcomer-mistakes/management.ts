@@ -1,6 +1,10 @@
+import { listWords } from "../../../src/http/input/faults.ts";
+import { eventTypes } from "../../../src/webhooks/event-types.ts";
 import { type Mistake, manage, unknownId } from "./mistake.ts";
 
 // Bodies and query parameters of the management routes, an empty wallet, and settings that the operator has not made.
+
+const unknownEvent = `must be one of ${listWords(eventTypes)} (did you mean \`wallet.low_balance\`?)`;
 
 export const managementMistakes: Mistake[] = [
   [
@@ -155,14 +159,8 @@ export const managementMistakes: Mistake[] = [
     "an unknown event",
     manage("POST", "/v1/webhooks", { url: "https://example.org/", events: ["wallet.lowbalance"] }),
     "400 invalid_request",
-    "`events[0]` must be one of `wallet.low_balance`, `wallet.depleted`, `top_up.succeeded`, `top_up.failed`, `key.created`, `key.rotated`, `key.revoked` or `key.budget_spent` (did you mean `wallet.low_balance`?).",
-    [
-      [
-        "#/events/0",
-        "unknown_value",
-        "must be one of `wallet.low_balance`, `wallet.depleted`, `top_up.succeeded`, `top_up.failed`, `key.created`, `key.rotated`, `key.revoked` or `key.budget_spent` (did you mean `wallet.low_balance`?)",
-      ],
-    ],
+    `\`events[0]\` ${unknownEvent}.`,
+    [["#/events/0", "unknown_value", unknownEvent]],
   ],
   [
     "a flag in quotes",

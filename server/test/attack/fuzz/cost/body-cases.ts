@@ -32,7 +32,11 @@ export function* bodyCases(operation: FuzzOperation): Generator<CostCase<CostInp
       const itemLength = field.items?.maxLength ?? 60;
       const items = (size: number): string[] =>
         Array.from({ length: size }, (_, index) => String(index).padEnd(itemLength, "abc"));
-      yield inBody(`the field ${name} of long items`, (size) => set(items(size)), field.maxItems);
+      yield inBody(
+        `the field ${name} of long items`,
+        (size) => set(items(size)),
+        Math.min(field.maxItems, Math.floor(limit / (itemLength + 3))),
+      );
     }
   }
   const known = Object.keys(schema.properties ?? {});
