@@ -33,6 +33,7 @@ test("every problem of a search states that nothing was charged, and no other pr
       "key_not_active",
       "budget_in_use",
       "budget_limit_reached",
+      "budget_requests_open",
     ] as const),
     ...(["payments_not_configured", "payment_processor_unavailable", "receipts_not_configured"] as const),
     ...(Object.keys(consoleProblems) as ProblemCode[]),
