@@ -4,7 +4,7 @@ import type { Limiter } from "./limiter.ts";
 import { isBeforeDeadline, type Send, settleBatch, type Ticket } from "./settle-batch.ts";
 import { createSideLanes } from "./side-lanes.ts";
 
-// Batching without a timer. A lane has one statement in flight and queues the items that arrive meanwhile; when the
+// Batching without a timer. A lane has one statement in flight and queues the items that arrive meanwhile. When the
 // statement returns, the next one sends all of them. When idle, an item is sent at the end of the current event loop turn.
 // Under load, batches grow and share one commit (fsync).
 //
@@ -15,7 +15,7 @@ import { createSideLanes } from "./side-lanes.ts";
 //
 // A locked owner therefore delays the others only once and briefly. A side lane has the items of one owner. Until it is empty,
 // all later items of the owner go there, so that their order is kept. An owner that sends a large share of all items gets a
-// side lane as well: with several servers its lock is nearly always taken, and batches that contain it would wait for each
+// side lane too, because with several servers its lock is nearly always taken, and batches that contain it would wait for each
 // other. Decision 0010 has the measurements.
 
 /** The lane is full, or the owner's half of it. The item was not sent. */
@@ -33,7 +33,7 @@ export interface LaneOptions<Item, Result> {
   /** Items of one owner keep their order. Owners are served round-robin, so that a busy one does not starve the others. */
   ownerOf: (item: Item) => string;
   timeoutMs: number;
-  /** Replaces the timeout while the database is unavailable. Default: the same. */
+  /** Replaces `timeoutMs` while the database is unavailable. Default: `timeoutMs`. */
   outageTimeoutMs?: number;
   maxWaiting?: number;
   maxPerBatch?: number;

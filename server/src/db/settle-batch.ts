@@ -56,9 +56,9 @@ export interface Outage {
 
 export interface Unsettled<Item, Result> {
   busy: Ticket<Item, Result>[];
-  /** To be sent again. */
+  /** Tickets to send again. */
   failed: Ticket<Item, Result>[];
-  /** They failed because an owner stayed locked. */
+  /** True if they failed because an owner stayed locked. */
   isLockTimeout: boolean;
 }
 
@@ -127,7 +127,7 @@ async function settleEach<Item, Result>(
   return left;
 }
 
-/** Rejects the ticket otherwise. */
+/** Returns whether the ticket can be sent again. Rejects it if its deadline has passed. */
 export function isBeforeDeadline<Item, Result>(ticket: Ticket<Item, Result>, outage: Outage): boolean {
   const now = performance.now();
   if (now < ticket.deadline || now < Math.min(ticket.outageDeadline, outage.lastAt + outage.extensionMs)) return true;

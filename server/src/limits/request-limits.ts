@@ -7,7 +7,7 @@ import type { Admission } from "./admission.ts";
 import { occupySlot } from "./occupied-slots.ts";
 
 // Request limits, shared by searches, management requests and the console: a rate and a number of requests in flight.
-// Redis counts them for all servers. When Redis is unavailable or slow, each server counts against its own share: limits
+// Redis counts them for all servers. When Redis is unavailable or slow, each server counts against its own share. Limits then
 // become less precise, but no request fails because of Redis.
 
 export interface LimitedKey {
@@ -109,7 +109,7 @@ export async function occupySlotUntilClosed(
   reply: FastifyReply,
 ): Promise<void> {
   const slot = await acquireSlot(key);
-  // The client may have disconnected while the slot was acquired; then no "close" event follows.
+  // If the client disconnected while the slot was acquired, no "close" event follows.
   if (reply.raw.destroyed) slot.release();
   else reply.raw.once("close", () => slot.release());
   reply.headers({ "ratelimit-policy": slot.rateLimitPolicy, ratelimit: slot.rateLimit });

@@ -7,12 +7,12 @@ export interface Spending {
   period: string;
   /** Counts a cost of this server. */
   add(cost: Micros): void;
-  /** The same according to the usage counts. */
+  /** Sets the total that the usage counts report. */
   setCounted(total: Micros): void;
   /** Sends the costs not sent yet, and reads the sum. Never rejects. */
   exchange(): Promise<void>;
   total(): Micros;
-  /** Whether Redis answered the last time. */
+  /** Whether Redis answered the last exchange. */
   isShared(): boolean;
 }
 
@@ -26,7 +26,7 @@ interface SpendingOptions {
 }
 
 export function createSpending({ redis, key, period, server, onChange }: SpendingOptions): Spending {
-  /** The sum of Redis, which has neither of the next two. */
+  /** The sum in Redis, which includes neither `sending` nor `unsent`. */
   let shared = 0n;
   let sending = 0n;
   let unsent = 0n;

@@ -3,7 +3,7 @@ import { hmacOf, type Secrets } from "../lib/secrets.ts";
 import { limitProblem } from "../problems/exceeded-limit.ts";
 
 // Usage by end user has a row for each end user and day, and test searches are free. So the test keys of a wallet can name a
-// limited number of end users per day (UTC). Redis has a set of them for all servers, with the ids under an HMAC; when it is
+// limited number of end users per day (UTC). Redis has a set of them for all servers, with the ids under an HMAC. When it is
 // unavailable, each server has its own.
 
 /** Rejects with 429 if the end user is new and the wallet has reached the limit of the day. */
@@ -54,7 +54,7 @@ function createRedisSets(plain: Redis, max: number): (name: string, member: stri
 
 const maxLocalMembers = 100_000;
 
-/** The same in memory. */
+/** The sets in memory, for use without Redis. */
 function createLocalSets(max: number): (name: string, member: string) => boolean {
   const sets = new Map<string, Set<string>>();
   let members = 0;

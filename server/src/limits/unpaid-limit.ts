@@ -13,9 +13,9 @@ import type { Problem } from "../problems/problems.ts";
 //   otherwise                starts if 12 seconds have passed since the last one that started, or if that one did not cause
 //                            an unpaid call; rejected with 429 if not
 //
-// A wallet that never pays therefore causes the calls that it has in flight at the same time, or 20, and 5 a minute after that. A wallet without
-// unpaid calls may have any number of searches in flight. Redis counts for all servers. When it is unavailable, each server
-// counts against its own share, from the last level that it has seen. Credits are counted by each server.
+// A wallet that never pays therefore causes 20 calls, or all that it has in flight at the same time, and 5 a minute after that. A
+// wallet without unpaid calls may have any number of searches in flight. Redis counts for all servers. When it is unavailable, each
+// server counts against its own share, from the last level that it has seen. Each server counts credits by itself.
 
 export interface UnpaidLimit {
   /** Rejects with 429 if the wallet has no unpaid call left. */
@@ -125,7 +125,7 @@ function countInRedis(plain: Redis, onLevel: LocalCounter["setLevel"]): Counter 
   };
 }
 
-// The same as the local functions, with the clock of Redis.
+// The local functions as Redis scripts, with the clock of Redis.
 const readScript = `
   local perCall, keep = tonumber(ARGV[1]), tonumber(ARGV[2])
   local now = redis.call('time')

@@ -3,14 +3,15 @@ import type { BudgetState } from "../wallet/wallet.ts";
 
 /**
  * `Search-Run: nightly; spent=0.02; left=0.48`, `Key-Budget: day; spent=0.02; left=0.98; resets=41213, total; ...` and
- * `End-User-Budget: spent=0.02; left=0.08; resets=41213`. `charge` is the amount that this search adds to the amounts of its hold: its price after a 200, and 0 otherwise.
+ * `End-User-Budget: spent=0.02; left=0.08; resets=41213`. `charge` is the amount that this search adds to the amounts of its hold,
+ * which is its price after a 200, and 0 otherwise.
  */
 export function formatBudgetHeaders(
   budgets: readonly BudgetState[],
   { run, charge, now }: { run: string | undefined; charge: Micros; now: number },
 ): Record<string, string> {
   const ofRun = budgets.find(({ limit }) => limit === "run");
-  // With several, the one that is spent first.
+  // Of several budgets, the one with the least left.
   const ofEndUser = budgets
     .filter(({ limit }) => limit === "end_user")
     .reduce<BudgetState | undefined>(

@@ -20,7 +20,7 @@ export function cleanResults(hits: readonly Hit[]): CleanResult[] {
   });
 }
 
-/** Cleans each text when it is first read: ranking reads and returns only about half of an upstream's results. */
+/** Cleans each text when it is first read, because ranking reads and returns only about half of an upstream's results. */
 class CleanResult implements SearchResult {
   readonly url: string;
   /** The hostname of the URL. */
@@ -79,7 +79,7 @@ const unfinishedTag = /<[A-Za-z/!][^<>]*$/;
 const beyondPrintableAscii = /[^ -~]/;
 const looseSpace = /^\s|\s$|\s\s|[^\S ]/;
 
-/** The same as `looseSpace` for printable ASCII, whose only white space is the blank. */
+/** A faster `looseSpace` for printable ASCII, whose only white space is the blank. */
 function hasLooseBlank(text: string): boolean {
   return text.startsWith(" ") || text.endsWith(" ") || text.includes("  ");
 }

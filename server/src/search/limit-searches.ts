@@ -3,8 +3,8 @@ import type { Admission } from "../limits/admission.ts";
 import type { AcquireSlot, LimitedKey, Slot } from "../limits/request-limits.ts";
 
 /**
- * Limits of one wallet, in addition to those of its keys. Its test keys share the second pair. Their rate counts valid
- * searches: the tests of an integration send many invalid ones, which have a separate limit.
+ * Limits of one wallet, in addition to those of its keys. Its test keys share the second pair. Their rate counts only valid
+ * searches, because the tests of an integration send many invalid ones, which have a separate limit.
  */
 export interface WalletLimits {
   walletRate: number;

@@ -5,8 +5,8 @@ import { Problem } from "../problems/problems.ts";
 import { decodeStoredAnswer, type StoredAnswer } from "./stored-answer.ts";
 
 /**
- * The response to a retry: what the first attempt returned, with the source policy that its key had then. Another key of the
- * wallet may have a stricter policy, and receives the answer only if that allows every result.
+ * The response to a retry. It is the response of the first attempt, with the source policy that its key had then. Another key of the
+ * wallet may have a stricter policy, and receives the answer only if that policy allows every result.
  */
 export function openReplay(
   stored: Buffer,

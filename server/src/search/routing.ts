@@ -22,10 +22,10 @@ import { createUpstreamState, type KeyState, type UpstreamReport, type UpstreamS
 
 export interface Router {
   query: (search: UpstreamSearch, options: RouteOptions) => Promise<Routed>;
-  /** Of the upstreams that can apply the policy. At least one of these must accept a query. */
+  /** The limits of the upstreams that can apply the policy. At least one upstream must accept a query. */
   queryLimits: (sources?: SourcePolicy) => QueryLimit[];
   maxOnlyDomains: () => MaxOnlyDomains;
-  /** Searches in progress continue with the previous ones. */
+  /** Replaces the upstreams. Searches in progress continue with the previous ones. */
   replaceUpstreams(upstreams: readonly Upstream[]): void;
   recordCharge(upstream: string, charge: Micros): void;
   report(): UpstreamReport[];

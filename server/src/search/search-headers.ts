@@ -80,7 +80,7 @@ function readTtl(text: string | undefined, rules: string[]): number {
   return ttl;
 }
 
-/** `Search-For: <id>`: the caller's own id for the person or task on whose behalf it searches. */
+/** `Search-For: <id>`: the caller's ID for the person or task on whose behalf it searches. */
 export function readEndUser(header: string | undefined): string | undefined {
   if (header === undefined || endUserPattern.test(header)) return header;
   const rule = "must be an id of 1 to 64 letters, digits or any of `_.:@/+=|-`";
@@ -136,8 +136,8 @@ function readSwitch(name: string, header: string | undefined): boolean | undefin
 const maxWaitSeconds = 10;
 
 /**
- * The seconds in `Prefer: wait=2` (RFC 7240): how long the caller is willing to wait, counted from its request. Values
- * beyond our own deadline and anything unrecognized are ignored, as the RFC requires; `Preference-Applied` confirms it.
+ * The seconds in `Prefer: wait=2` (RFC 7240), for which the caller is willing to wait, counted from its request. Values beyond our
+ * deadline and unrecognized values are ignored, as the RFC requires. `Preference-Applied` confirms an applied one.
  */
 export function readWait(header: string | undefined): number | undefined {
   const wait = header

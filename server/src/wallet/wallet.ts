@@ -194,9 +194,9 @@ export const ledgerConnections = lanes + maxLocked + maxHot;
 /**
  * Captures and releases have their own lanes, so they never queue behind holds: finishing admitted searches has
  * priority. There is one lane per kind because the fixed cost of a statement equals about ten searches; a second lane
- * would halve the batch size. A wallet gets its own lane until it is neither locked nor hot. A hold
- * not decided within 3 s is refused, or within 8 s while the database is unavailable. Sending it again is safe, because its id is that of the search. A capture is retried for 30 s
- * before its outcome is reported as unknown.
+ * would halve the batch size. A wallet that is locked or hot has its own lane. A hold that is not decided within 3 s is refused, or
+ * within 8 s while the database is unavailable. Sending it again is safe, because its id is that of the search. A capture is retried
+ * for 30 s before its outcome is reported as unknown.
  */
 export function createLedger(pool: Pool, options: LedgerOptions = {}): Ledger {
   const { holdOutageMs = constants.databaseOutageMs } = options;

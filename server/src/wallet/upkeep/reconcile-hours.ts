@@ -65,8 +65,8 @@ async function readWatermark(db: Queryable): Promise<Watermark> {
 const maxDelayMs = 3 * 3_600_000;
 
 /**
- * An hour that waits for a transaction, the sweeper or usage for hours needs attention. The first run finds hours of the
- * past, which have the same time to be closed.
+ * An hour that waits several hours for a transaction, the sweeper or usage needs attention. Hours of the past, which the first run
+ * finds, get the same time.
  */
 function closingResult(hours: ClosedHours, { closedBefore, begunAt }: Watermark, now: Date): CheckResult {
   const isLate = now.getTime() - Math.max(closedBefore.getTime() + 3_600_000, begunAt.getTime()) > maxDelayMs;

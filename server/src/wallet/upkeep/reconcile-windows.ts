@@ -1,5 +1,5 @@
 // Checks of budgets and runs, for both passes. As in reconcile.ts, each row is (subject, expected, actual). Test windows are
-// not checked: their searches are deleted after three days.
+// not checked, because their searches are deleted after three days.
 
 /** Windows that ended over an hour ago are about to be deleted, and the days of their searches may be archived. */
 const openWindows = `(
