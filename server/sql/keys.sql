@@ -104,8 +104,8 @@ end
 $$;
 
 -- Whether the actor may grant these scopes. A key may grant the scopes it has, `keys:write` includes `keys:read`, and every
--- management key may grant `search` and `budgets:request`, which only search keys can have. A person may grant everything that a management key can have; pb.check_manager has checked
--- the session.
+-- management key may grant `search` and `budgets:request`, which only search keys can have. A person may grant everything that a
+-- management key can have; pb.check_manager has checked the session.
 create or replace function pb.can_grant_scopes(p_actor uuid, p_scopes text[]) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp
 begin atomic

@@ -8,7 +8,7 @@ export const dialectFaults: readonly PlantedFault[] = [
     id: "parameter-ignored-without-request",
     description: "a parameter that would change the results is ignored without a request",
     file: translation,
-    find: 'else reject(translation, name, describeRefusal(group), "unsupported");',
+    find: 'else reject(translation, name, describeRefusal(group, fault), "unsupported");',
     replace: "else translation.ignored.push(name);",
     tests: ["dialects/contract.test"],
     caughtBy: "a parameter that would change the results is refused, unless it is ignored by request",
