@@ -252,7 +252,7 @@ test("docs/runbooks/capacity.md contains the tables calculated from the recorded
     (path) => new URL(path, import.meta.url).pathname,
   ) as [string, string];
   const text = readFileSync(page, "utf8");
-  assert.equal(text.match(/<!-- capacity: .* -->\n\n\| /g)?.length, 3);
+  assert.equal(text.match(/<!-- capacity: .* -->\n\n\| /g)?.length, 4);
   assert.equal(insertCapacity(text, folder), text, "npm run bench -- charts");
 });
 

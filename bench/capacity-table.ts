@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { serverConnections, totalOf, workerConnections } from "../server/src/db/connection-counts.ts";
 import { formatNumber } from "./format-table.ts";
 
-// The tables of docs/runbooks/capacity.md, calculated from the recorded benchmark output in docs/performance. Each figure is
+// The tables of docs/runbooks/capacity.md, to which all other pages link, calculated from the recorded benchmark output in docs/performance. Each figure is
 // a range: the best case is one busy server, where a database statement carries many searches, and the worst case is the
 // same load spread over four servers. `npm run bench -- charts` updates the page.
 
@@ -25,12 +26,27 @@ interface Costs {
   /** Bytes per search. */
   wal: Range;
   tables: number;
+  /** A claim with its stored answer, which are deleted after a day. */
+  claims: number;
+  /** Bytes of WAL without and with a claim. */
+  claimWal: Range;
+}
+
+/** MiB of resident memory. */
+interface Memory {
+  server: number;
+  worker: number;
+  /** With many searches in flight. */
+  busyServer: number;
+  /** KiB of each search in flight. */
+  perSearch: Range;
 }
 
 /** Replaces each table below a `<!-- capacity: NAME -->` comment. */
 export function insertCapacity(page: string, folder: string): string {
   const costs = readCosts(folder);
   const tables: Record<string, string[][]> = {
+    processes: processes(readMemory(folder)),
     "per search": perSearch(costs),
     sizing: sizing(costs),
     money: money(costs),
@@ -48,13 +64,50 @@ function readCosts(folder: string): Costs {
     JSON.parse(read(name).trimEnd().split("\n").at(-1) ?? "") as Record<string, number>;
   // Columns: servers, searches/s, min..max, server us, PostgreSQL us, p99 ms, connections.
   const spread = /^4 +(\S+ +){2}(?<server>[\d,]+) +(?<postgres>[\d,]+) /m.exec(read("processes"))?.groups ?? {};
-  const [search, growth] = [figures("search"), figures("growth")];
+  const [search, growth, footprint] = [figures("search"), figures("growth"), figures("footprint")];
   return {
     server: { min: need(search["billed_cpu_us"]), max: parseNumber(spread["server"]) },
     postgres: { min: need(search["postgres_cpu_us"]), max: parseNumber(spread["postgres"]) },
     wal: { min: need(growth["max_wal_bytes_without_images"]), max: need(growth["wal_bytes"]) },
     tables: tableBytes(read("growth")) / need(growth["rows"]),
+    claims: need(footprint["claim_bytes"]),
+    claimWal: { min: need(footprint["wal_bytes"]), max: need(footprint["wal_bytes_idempotent"]) },
   };
+}
+
+function readMemory(folder: string): Memory {
+  const read = (name: string): string => readFileSync(join(folder, `${name}.txt`), "utf8").trimEnd();
+  const idle = JSON.parse(read("quiet").split("\n").at(-1) ?? "") as { memoryMib: Record<string, number> };
+  // Columns: ..., idle MiB, peak MiB, KiB/search, server us. One line per upstream.
+  const lines = [...read("in-flight").matchAll(/ms +(?:[\d.,]+ +){7}(?<peak>[\d,]+) +(?<each>[\d,]+) +\S+$/gm)].map(
+    ({ groups }) => ({ peak: parseNumber(groups?.["peak"]), each: parseNumber(groups?.["each"]) }),
+  );
+  return {
+    server: need(idle.memoryMib["pennyblack-server"]),
+    worker: need(idle.memoryMib["pennyblack-worker"]),
+    busyServer: Math.max(...lines.map(({ peak }) => peak)),
+    perSearch: { min: Math.min(...lines.map(({ each }) => each)), max: Math.max(...lines.map(({ each }) => each)) },
+  };
+}
+
+function processes({ server, worker, busyServer, perSearch: each }: Memory): string[][] {
+  const connections = (pools: Readonly<Record<string, number>>): string => {
+    const parts = Object.entries(pools).map(([pool, count]) => `${count} ${pool}`);
+    return `${totalOf(pools)} (${parts.join(", ")})`;
+  };
+  return [
+    ["Resource", "Server", "Worker", "Measured with"],
+    ["---", "---", "---", "---"],
+    [
+      "Connections to PostgreSQL, at most",
+      connections(serverConnections),
+      connections(workerConnections),
+      "`server/src/db/connection-counts.ts`, which the pools and `npm run admin -- doctor` use",
+    ],
+    ["Memory after 1,000 searches, then idle", `${server} MiB`, `${worker} MiB`, "`npm run alerts -- quiet`"],
+    ["Memory with 3,500 searches in flight", `${busyServer} MiB`, "the same", "`npm run bench -- in-flight`"],
+    ["Memory of a search in flight", `${each.min} to ${each.max} KiB`, "none", "the same"],
+  ];
 }
 
 /** Bytes of searches and transfers with their indexes, in the largest ledger. */
@@ -65,7 +118,7 @@ function tableBytes(output: string): number {
   return sizes.reduce((sum, [, size, unit = ""]) => sum + Number(size) * (units[unit] ?? 0), 0);
 }
 
-function perSearch({ server, postgres, wal, tables }: Costs): string[][] {
+function perSearch({ server, postgres, wal, tables, claims, claimWal }: Costs): string[][] {
   return [
     ["Resource", "Per search", "Measured with"],
     ["---", "---", "---"],
@@ -77,21 +130,32 @@ function perSearch({ server, postgres, wal, tables }: Costs): string[][] {
       `${formatNumber(tables)} bytes`,
       "`npm run bench -- growth`, searches and transfers",
     ],
+    [
+      "PostgreSQL WAL without and with an `Idempotency-Key`, ten searches per statement",
+      `${range(claimWal)} bytes`,
+      "`npm run bench -- footprint`",
+    ],
+    [
+      "Claim and stored answer of an `Idempotency-Key`, for a day",
+      `${formatNumber(claims)} bytes`,
+      "`npm run bench -- footprint`",
+    ],
     ["In-flight slot", "as long as the upstream takes", "`pennyblack_upstream_duration_seconds`"],
   ];
 }
 
-function sizing({ server, postgres, wal, tables }: Costs): string[][] {
+function sizing({ server, postgres, wal, tables, claims }: Costs): string[][] {
   const cores = (us: Range, rate: number): string => range(scale(us, rate / 1e6 / utilization));
   return [
-    ["Searches/s", "Server cores", "PostgreSQL cores", "WAL per day", "Tables per day", "In flight"],
-    ["---", "---", "---", "---", "---", "---"],
+    ["Searches/s", "Server cores", "PostgreSQL cores", "WAL per day", "Tables per day", "Claims", "In flight"],
+    ["---", "---", "---", "---", "---", "---", "---"],
     ...rates.map((rate) => [
       formatNumber(rate),
       cores(server, rate),
       cores(postgres, rate),
       `${range(scale(wal, (rate * 86_400) / 1e9))} GB`,
       `${round((tables * rate * 86_400) / 1e9)} GB`,
+      `${round((claims * rate * 86_400) / 1e9)} GB`,
       formatNumber(rate * upstreamSeconds),
     ]),
   ];

@@ -15,8 +15,7 @@ test("the pools have room for the ledger lanes and for every task", () => {
 
 test("the docs state the number of connections of a server and of a worker", () => {
   const [server, worker] = [totalOf(serverConnections), totalOf(workerConnections)];
-  assert.ok(readPage("operate.md").includes(`A server opens up to ${server} connections to PostgreSQL.`));
   const page = readPage("runbooks/capacity.md");
-  assert.ok(page.includes(`Each server opens up to ${server} (`) && page.includes(`each worker up to ${worker}.`));
+  assert.ok(page.includes(`| Connections to PostgreSQL, at most | ${server} (`) && page.includes(`| ${worker} (`));
   assert.ok(page.includes(`\`max_connections\` = ${server} x servers + ${worker} x workers + 20.`));
 });

@@ -217,7 +217,7 @@ test("finds valid settings that are wrong together or in production", async () =
     /^error: PENNYBLACK_STRIPE_WEBHOOK_SECRET is not set.* Create a webhook endpoint/,
     /^error: No upstream is configured.* npm run providers/,
     /^warning: .*sign-in emails cannot be sent\. Set PENNYBLACK_SMTP_URL/,
-    /^error: 100 servers and a worker open up to 2627 connections.* PgBouncer/,
+    /^error: 100 servers and a worker open up to 2628 connections.* PgBouncer/,
     /^error: The folder of PENNYBLACK_ROOTS does not exist.* Create it/,
     /^warning: Email is not configured.* Set PENNYBLACK_SMTP_URL/,
     /^error: PENNYBLACK_PUBLIC_URL does not respond.* Check DNS/,
