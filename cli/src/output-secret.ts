@@ -28,6 +28,6 @@ export function outputSecret(secret: Secret, { json, out }: OutputOptions, { pri
     }
     return json ? print(JSON.stringify({ ...metadata, file: out })) : printInfo(`Saved ${name} ${id} to ${out}.`);
   }
-  if (!json) printInfo(`Created ${name} ${id}. Save it now; it will not be shown again.`);
+  if (!json) printInfo(`Created ${name} ${id}. Save it now, because it will not be shown again.`);
   print(json ? JSON.stringify(response) : value);
 }

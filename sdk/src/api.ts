@@ -158,7 +158,7 @@ export type IncreaseOptions = {
         body: {
             /** Format: uuid */
             budget: string;
-            /** The amount to add; choose your own, in USD as a decimal string. */
+            /** The amount to add, which you choose, in USD as a decimal string. */
             amount: string;
             hours: number;
         };
@@ -436,7 +436,7 @@ export type Entry = {
     /** Format: uuid */
     id: string;
     kind: EntryKind;
-    /** Amount added to the wallet; negative if it was deducted, in USD as a decimal string. */
+    /** Amount added to the wallet, or negative if deducted, in USD as a decimal string. */
     amount: string;
     /** @constant */
     currency: "usd";
@@ -1249,7 +1249,7 @@ export type TopUpList = {
 
 export type AutoTopUp = {
     /**
-     * `waiting_for_card`: the next paid checkout saves its card. `backing_off`: the card was declined; the next attempt is at `next_attempt_at`. `off`: turned off after four declines; set it again to resume.
+     * `waiting_for_card`: the next paid checkout saves its card. `backing_off`: the card was declined, and the next attempt is at `next_attempt_at`. `off`: turned off after four declines. Set it again to resume.
      * @enum {string}
      */
     state: "none" | "waiting_for_card" | "active" | "backing_off" | "off";

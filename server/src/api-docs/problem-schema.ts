@@ -88,7 +88,7 @@ const increase = Type.Object(
           required_scope: Type.Literal("budgets:request"),
           body: Type.Object({
             budget: Type.String({ format: "uuid" }),
-            amount: usd("The amount to add; choose your own"),
+            amount: usd("The amount to add, which you choose"),
             hours: Type.Integer(),
           }),
         },

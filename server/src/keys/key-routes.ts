@@ -192,7 +192,7 @@ function rotate({ tenant, guard, pepper }: KeyRouteDependencies): Route {
     tag: "Keys",
     summary: "Rotate a key",
     description:
-      "Creates a key with the same name, scopes, limits, budget and expiry, and returns it. No later response contains it. The old key keeps working for `grace_seconds`, shares the budget, and then expires. A key can be rotated once; after that, rotate the new key.",
+      "Creates a key with the same name, scopes, limits, budget and expiry, and returns it. No later response contains it. The old key keeps working for `grace_seconds`, shares the budget, and then expires. A key can be rotated once. After that, rotate the new key.",
     requestBody: rotationSchema,
     answer: createdKeySchema,
     problems: ["not_found", "key_not_active", "key_limit_reached", ...bodyProblems, ...managementProblems],

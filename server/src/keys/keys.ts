@@ -299,7 +299,7 @@ export function insufficientScope(scope: Scope, mode: KeyMode): Problem {
 function adviceFor(scope: Scope, mode: KeyMode): string {
   if (scope === "search") return "To search, use a key that starts with `pb_live_` or `pb_test_`";
   if (mode === "mgmt") return "Use a management key that has it, or create one with `POST /v1/keys`";
-  return "Search keys only search; use a management key, which starts with `pb_mgmt_`";
+  return "Search keys only search, so use a management key, which starts with `pb_mgmt_`";
 }
 
 /** `required_scope` is the first one; the header lists all. */

@@ -83,7 +83,7 @@ function problemOf(error: unknown, resource: string): Problem {
 }
 
 function describeClaim(claim: string, resource: string): string {
-  if (claim === "aud") return `The access token is for another audience; its \`aud\` must be \`${resource}\``;
+  if (claim === "aud") return `The access token is for another audience, but its \`aud\` must be \`${resource}\``;
   if (claim === "iss") return "The access token is from another issuer";
   return `The \`${claim}\` claim of the access token is missing or invalid`;
 }

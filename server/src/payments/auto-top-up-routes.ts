@@ -29,7 +29,7 @@ const answerSchema = Type.Object(
   {
     state: Type.Enum(["none", "waiting_for_card", "active", "backing_off", "off"], {
       description:
-        "`waiting_for_card`: the next paid checkout saves its card. `backing_off`: the card was declined; the next attempt is at `next_attempt_at`. `off`: turned off after four declines; set it again to resume.",
+        "`waiting_for_card`: the next paid checkout saves its card. `backing_off`: the card was declined, and the next attempt is at `next_attempt_at`. `off`: turned off after four declines. Set it again to resume.",
     }),
     threshold: nullable("The wallet is topped up when its balance falls below this amount."),
     amount: nullable("Amount of each top-up."),

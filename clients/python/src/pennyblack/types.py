@@ -99,7 +99,7 @@ class SpentBudget(TypedDict):
 
 class IncreaseOptionsRequestBody(TypedDict):
     budget: str
-    #: The amount to add; choose your own, in USD as a decimal string.
+    #: The amount to add, which you choose, in USD as a decimal string.
     amount: str
     hours: int
 
@@ -261,7 +261,7 @@ EntryKind = Literal[
 class _RequiredEntry(TypedDict):
     id: str
     kind: EntryKind
-    #: Amount added to the wallet; negative if it was deducted, in USD as a decimal string.
+    #: Amount added to the wallet, or negative if deducted, in USD as a decimal string.
     amount: str
     currency: Literal["usd"]
     #: The search that was charged or refunded. Null for other kinds.
@@ -993,8 +993,8 @@ class TopUp(TypedDict):
 
 
 class AutoTopUp(TypedDict):
-    #: `waiting_for_card`: the next paid checkout saves its card. `backing_off`: the card was declined; the next attempt
-    #: is at `next_attempt_at`. `off`: turned off after four declines; set it again to resume.
+    #: `waiting_for_card`: the next paid checkout saves its card. `backing_off`: the card was declined, and the next
+    #: attempt is at `next_attempt_at`. `off`: turned off after four declines. Set it again to resume.
     state: Literal["none", "waiting_for_card", "active", "backing_off", "off"]
     #: The wallet is topped up when its balance falls below this amount.
     threshold: Optional[str]

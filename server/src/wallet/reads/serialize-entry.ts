@@ -28,7 +28,7 @@ export const entrySchema = Type.Object(
       description:
         "`reversal`: a payment was refunded or disputed. `reinstatement`: the reversed money was returned. `settlement`: money that paid off debt. `correction`: an entry was wrong. `payout`: the balance was paid out. `breakage`: a balance was forfeited. `transfer_out` and `transfer_in`: balance that the operator transferred between installations.",
     }),
-    amount: money("Amount added to the wallet; negative if it was deducted"),
+    amount: money("Amount added to the wallet, or negative if deducted"),
     currency: Type.Literal("usd"),
     request_id: Type.Union([Type.String({ format: "uuid" }), Type.Null()], {
       description: "The search that was charged or refunded. Null for other kinds.",

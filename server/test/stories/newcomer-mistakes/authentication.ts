@@ -105,7 +105,7 @@ export const authenticationMistakes: Mistake[] = [
     "a search key for the wallet",
     ({ server, testKey }) => server.manage(testKey, "GET", "/v1/wallet"),
     "403 insufficient_scope",
-    "This key does not have the `wallet:read` scope. Search keys only search; use a management key, which starts with `pb_mgmt_`.",
+    "This key does not have the `wallet:read` scope. Search keys only search, so use a management key, which starts with `pb_mgmt_`.",
   ],
   [
     "a management key without the scope",
