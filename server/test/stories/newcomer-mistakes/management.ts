@@ -94,17 +94,17 @@ export const managementMistakes: Mistake[] = [
     "a misspelt scope",
     manage("POST", "/v1/keys", { mode: "mgmt", name: "ci", scopes: ["wallet.read", "admin"] }),
     "400 invalid_request",
-    "`scopes[0]` must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write`, `webhooks:write` or `activity:read` (did you mean `wallet:read`?); `scopes[1]` must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write`, `webhooks:write` or `activity:read`, but is `admin`.",
+    "`scopes[0]` must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write`, `webhooks:write`, `activity:read` or `budgets:request` (did you mean `wallet:read`?); `scopes[1]` must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write`, `webhooks:write`, `activity:read` or `budgets:request`, but is `admin`.",
     [
       [
         "#/scopes/0",
         "unknown_value",
-        "must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write`, `webhooks:write` or `activity:read` (did you mean `wallet:read`?)",
+        "must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write`, `webhooks:write`, `activity:read` or `budgets:request` (did you mean `wallet:read`?)",
       ],
       [
         "#/scopes/1",
         "unknown_value",
-        "must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write`, `webhooks:write` or `activity:read`, but is `admin`",
+        "must be one of `search`, `wallet:read`, `wallet:write`, `keys:read`, `keys:write`, `webhooks:write`, `activity:read` or `budgets:request`, but is `admin`",
       ],
     ],
   ],
