@@ -132,12 +132,12 @@ export const managementMistakes: Mistake[] = [
     "a change without a field",
     manage("PATCH", `/v1/keys/${unknownId}`, {}),
     "400 invalid_request",
-    "The body must have at least one of the fields `name`, `allowed_ips`, `expires_at`, `searches_per_second`, `searches_in_flight`, `budget`, `end_user_limit`, `budgets`, `compat` and `sources`.",
+    "The body must have at least one of the fields `name`, `allowed_ips`, `expires_at`, `searches_per_second`, `searches_in_flight`, `budget`, `end_user_limit`, `budgets`, `compat`, `sources`, `max_run` and `external_id`.",
     [
       [
         "#",
         "required",
-        "must have at least one of the fields `name`, `allowed_ips`, `expires_at`, `searches_per_second`, `searches_in_flight`, `budget`, `end_user_limit`, `budgets`, `compat` and `sources`",
+        "must have at least one of the fields `name`, `allowed_ips`, `expires_at`, `searches_per_second`, `searches_in_flight`, `budget`, `end_user_limit`, `budgets`, `compat`, `sources`, `max_run` and `external_id`",
       ],
     ],
   ],
