@@ -28,19 +28,27 @@ function removeMarkers(text: string): string {
   return text.replace(/untrusted[-\u2010-\u2015]web[-\u2010-\u2015]text/gi, "untrusted web text");
 }
 
-export function formatFailure(error: PennyblackError, max: string): string {
+/** `max` of the conversation, and whether the owner of the wallet was asked about the spent budget. */
+interface FailureContext {
+  max: string;
+  asked: boolean;
+}
+
+export function formatFailure(error: PennyblackError, context: FailureContext): string {
   const { code, requestId, detail } = error;
   return [
     "The search FAILED. This does not mean there are no results.",
-    `Next step: ${nextStep(error, max)}`,
+    `Next step: ${nextStep(error, context)}`,
     `Reason: ${code}${requestId === undefined ? "" : `, request ${requestId}`}. ${detail}`,
   ].join("\n");
 }
 
-function nextStep(error: PennyblackError, max: string): string {
+function nextStep(error: PennyblackError, { max, asked }: FailureContext): string {
   if (error.charged === "unknown") return "search again with exactly the same input; it will not be charged twice.";
   if (error.is("run_budget_spent"))
     return `do not search again. This conversation has spent its ${max} USD for searches. Finish with what you have, and tell the user that the search budget is spent.`;
+  if (error.is("key_budget_spent") && asked)
+    return "do not search again now. The wallet's owner was asked and decides later. Finish with what you have, or wait and then search again.";
   if (error.is("key_budget_spent"))
     return `do not search again${error.problem.resets_at ? ` before ${error.problem.resets_at}` : ""}. Finish with what you have, and tell the user that the budget of the API key is spent.`;
   if (error.is("end_user_budget_spent"))

@@ -18,6 +18,11 @@ export interface WebSearchOptions {
   conversationId?: string;
   /** Your ID for the end user of the conversation. Required if the key limits what each end user can spend. */
   for?: string;
+  /**
+   * What to ask the wallet's owner for when a shared budget of the key is spent: USD to add, and for how many hours. The key needs the
+   * scope `budgets:request`. Without it, the tool does not ask.
+   */
+  increase?: { amount: string; hours: number };
   /** Identical searches within this time window share one answer and one charge, such as "20m". */
   repeat?: Duration;
 }
@@ -39,6 +44,7 @@ const knownOptions: Record<keyof WebSearchOptions, true> = {
   ttl: true,
   conversationId: true,
   for: true,
+  increase: true,
   repeat: true,
 };
 
@@ -60,6 +66,7 @@ const inputSchema = jsonSchema<WebSearchInput>({
 /** Creates the tool for one conversation. A failed search is an error for the model, never an empty result. */
 export function createWebSearch(options: WebSearchOptions = {}): Tool<WebSearchInput, WebSearchOutput> {
   const { client = new Pennyblack(), max = "0.50", ttl = 30 * 86_400, conversationId, for: endUser, repeat } = options;
+  const requests = createRequests(client, options.increase);
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(knownOptions, name));
   // A misspelled `max` would give the conversation the default budget.
   if (unknown !== undefined) throw new TypeError(`${unknown} is not a known option of createWebSearch.`);
@@ -82,6 +89,7 @@ export function createWebSearch(options: WebSearchOptions = {}): Tool<WebSearchI
           ...(idempotencyKey === undefined ? repeat && { repeat } : { idempotencyKey }),
         });
         unresolvedKeys.delete(input);
+        requests.clear();
         const { charge, requestId, run: budget } = answer.meta;
         const text = formatResults(answer, max);
         return { ok: true, text, results: answer.results, charge, left: budget?.left, requestId };
@@ -90,9 +98,32 @@ export function createWebSearch(options: WebSearchOptions = {}): Tool<WebSearchI
         if (error.charged === "unknown" && error.idempotencyKey) unresolvedKeys.set(input, error.idempotencyKey);
         else unresolvedKeys.delete(input);
         const { code, charged, requestId } = error;
-        return { ok: false, text: formatFailure(error, max), code, charged, requestId };
+        const asked = await requests.send(error);
+        return { ok: false, text: formatFailure(error, { max, asked }), code, charged, requestId };
       }
     },
     toModelOutput: ({ output }) => ({ type: output.ok ? "text" : "error-text", value: output.text }),
   });
+}
+
+/** Asks once for each spent budget until a search succeeds again, so that a denial is not followed by another request. */
+function createRequests(client: Pennyblack, increase: WebSearchOptions["increase"]) {
+  const asked = new Set<string>();
+  return {
+    clear: () => asked.clear(),
+    /** Whether the owner was asked. A request that fails must not hide why the search did. */
+    async send(error: PennyblackError): Promise<boolean> {
+      const budget = error.is("key_budget_spent") ? error.problem.increase.request?.body.budget : undefined;
+      if (!increase || budget === undefined) return false;
+      if (asked.has(budget)) return true;
+      try {
+        await client.budgets.request({ budget, ...increase });
+      } catch (cause) {
+        if (!(cause instanceof PennyblackError)) throw cause;
+        return false;
+      }
+      asked.add(budget);
+      return true;
+    },
+  };
 }

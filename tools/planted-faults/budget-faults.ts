@@ -139,6 +139,15 @@ export const budgetFaults: readonly PlantedFault[] = [
     caughtBy: "no API key of any scope can approve or deny a request",
   },
   {
+    id: "agent-asks-after-denial",
+    description: "the AI SDK tool asks again with every search that a spent budget refuses, even after a denial",
+    file: "ai-sdk/src/web-search.ts",
+    find: "asked.add(budget);",
+    replace: "",
+    tests: ["test/console/budget-requests.test"],
+    caughtBy: "an agent asks, a person approves, the agent continues, and the raise ends",
+  },
+  {
     id: "raise-never-ends",
     description: "a raise of a budget does not end",
     file: "server/sql/hold.sql",

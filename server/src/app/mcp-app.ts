@@ -4,6 +4,7 @@ import { deriveRepeatKey } from "../dialects/derive-headers.ts";
 import { readCredential } from "../http/input/credentials.ts";
 import type { Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
+import { sendRequest } from "../keys/budget-request-routes.ts";
 import type { Keys, OnFound, Principal } from "../keys/keys.ts";
 import { readOwnKeys } from "../keys/manage-keys.ts";
 import { networkOf } from "../lib/network-of.ts";
@@ -51,6 +52,7 @@ export function createMcpRoutes(dependencies: McpAppDependencies): Route[] {
     },
     runSearch: (call) => runSearch(dependencies, call),
     readBalance: (caller) => readBalance(connections, caller),
+    requestBudget: (caller, request) => sendRequest(connections.tenantPool, caller, request),
   });
   return [...routes, ...(oauth?.routes ?? [])];
 }

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import type { Pool } from "../db/pool.ts";
 import { findAmountFaults } from "../http/input/budget-amount.ts";
 import { fieldFault, invalidInput } from "../http/input/faults.ts";
 import { noSuchResource } from "../http/input/path-id.ts";
@@ -9,9 +10,9 @@ import { bodyProblems, managementProblems, type Route } from "../http/route.ts";
 import { unavailable } from "../http/unavailable.ts";
 import { formatUsd, parseUsd } from "../lib/money.ts";
 import { Problem } from "../problems/problems.ts";
-import { requestIncrease } from "../wallet/wallet.ts";
+import { type NewRequest, requestIncrease } from "../wallet/wallet.ts";
 import { type BudgetRouteDependencies, budgetResource } from "./budget-routes.ts";
-import { insufficientScope } from "./keys.ts";
+import { insufficientScope, type Principal } from "./keys.ts";
 import { usd } from "./serialize-budget.ts";
 
 // Requests of keys for a higher budget. People decide them in the console: server/src/console/budget-request-routes.ts.
@@ -66,18 +67,26 @@ export function budgetRequestRoutes(dependencies: BudgetRouteDependencies & { pu
         ];
         if (faults.length > 0) throw invalidInput(faults);
         const amount = parseUsd(given) ?? 0n;
-        const { outcome, id } = await requestIncrease(tenant, by, { budgetId: budget, amount, hours }).catch(
-          unavailable,
-        );
-        if (outcome === "not_found") throw noSuchResource({ ...budgetResource, list: "GET /v1/key" });
-        if (outcome === "per_end_user") throw invalidInput([fieldFault("budget", perEndUserRule)]);
-        if (outcome === "insufficient_scope") throw insufficientScope("budgets:request", by.mode);
-        if (outcome !== "done") throw new Problem(outcome);
+        const id = await sendRequest(tenant, by, { budgetId: budget, amount, hours });
         const url = `${publicUrl}/console/w/${by.walletId}/budgets`;
         return { id, budget, amount: formatUsd(amount), hours, state: "open", url };
       },
     },
   ];
+}
+
+/** Returns the id of the request. */
+export async function sendRequest(
+  tenant: Pool,
+  by: Pick<Principal, "walletId" | "keyId" | "mode">,
+  request: NewRequest,
+): Promise<string> {
+  const { outcome, id = "" } = await requestIncrease(tenant, by, request).catch(unavailable);
+  if (outcome === "not_found") throw noSuchResource({ ...budgetResource, list: "GET /v1/key" });
+  if (outcome === "per_end_user") throw invalidInput([fieldFault("budget", perEndUserRule)]);
+  if (outcome === "insufficient_scope") throw insufficientScope("budgets:request", by.mode);
+  if (outcome !== "done") throw new Problem(outcome);
+  return id;
 }
 
 const perEndUserRule = "must not be a budget per end user: an increase would apply to every end user";

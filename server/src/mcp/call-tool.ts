@@ -1,6 +1,7 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { Type } from "typebox";
 import { Compile } from "typebox/compile";
+import { findAmountFaults } from "../http/input/budget-amount.ts";
 import { fieldFault, invalidInput } from "../http/input/faults.ts";
 import { describeFaults } from "../http/input/read-json.ts";
 import { NoResponse } from "../http/no-response.ts";
@@ -19,7 +20,7 @@ import {
   type ToolResult,
   toBudget,
 } from "./tool-output.ts";
-import { noArguments, runSchema } from "./tools.ts";
+import { noArguments, requestSchema, runSchema } from "./tools.ts";
 
 /** One call of a tool, and its dependencies on the other modules. */
 export interface ToolCall {
@@ -27,6 +28,7 @@ export interface ToolCall {
   requestId: string;
   runSearch: RunSearch;
   readBalance: ReadBalance;
+  requestBudget: RequestBudget;
   /** Called for errors that are not the caller's. */
   onInternalError: (error: unknown) => void;
 }
@@ -42,13 +44,42 @@ export type RunSearch = (search: {
 /** The wallet's balance and the budgets of the key. */
 export type ReadBalance = (caller: Principal) => Promise<{ balance: Micros; budgets: readonly BudgetState[] }>;
 
+/** Asks a person to raise a shared budget. */
+export type RequestBudget = (
+  caller: Principal,
+  request: { budgetId: string; amount: Micros; hours: number },
+) => Promise<unknown>;
+
 type Arguments = Record<string, unknown>;
 
 /** Every failure of a tool is a result with `isError`, so that the model sees it. Only an unknown tool is an error. */
 export function callTool(name: string, input: Arguments, call: ToolCall): Promise<CallToolResult> {
   if (name === "web_search") return searchWeb(input, call);
   if (name === "get_balance") return getBalance(input, call);
+  if (name === "request_budget" && call.caller.scopes.includes("budgets:request")) return requestBudget(input, call);
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Unknown tool. The tools are web_search and get_balance.");
+}
+
+/** For the first shared budget that does not cover another search. */
+async function requestBudget(input: Arguments, call: ToolCall): Promise<CallToolResult> {
+  try {
+    if (!acceptsRequest.Check(input)) throw invalidInput(describeFaults(requestSchema, input));
+    const faults = findAmountFaults("amount", input.amount);
+    if (faults.length > 0) throw invalidInput(faults);
+    const { budgets } = await call.readBalance(call.caller);
+    const spent = budgets.find(({ budgetId, max, spent: micros }) => budgetId && max - micros < priceMicros);
+    if (!spent?.budgetId) return toError("No shared budget of this key is spent. Nothing was requested.");
+    const amount = parseUsd(input.amount) ?? 0n;
+    await call.requestBudget(call.caller, { budgetId: spent.budgetId, amount, hours: input.hours });
+    const text = "Asked. A person decides later. Finish with what you have, or wait and then search again.";
+    return { content: [{ type: "text", text }] };
+  } catch (error) {
+    return failure(error, call, (problem) => `Could not ask. ${problem.detailWithoutCharge}`);
+  }
+}
+
+function toError(text: string): CallToolResult {
+  return { content: [{ type: "text", text }], isError: true };
 }
 
 async function searchWeb({ run, ...body }: Arguments, call: ToolCall): Promise<CallToolResult> {
@@ -78,6 +109,7 @@ async function searchWeb({ run, ...body }: Arguments, call: ToolCall): Promise<C
         problem,
         requestId,
         budgets.map((budget) => toBudget(budget, 0n)),
+        caller.scopes.includes("budgets:request"),
       ),
     );
   }
@@ -147,6 +179,7 @@ function describeNoResponse({ cause }: NoResponse): string {
 }
 
 const acceptsNoArguments = Compile(noArguments);
+const acceptsRequest = Compile(requestSchema);
 const namedRun = Type.Object({ run: runSchema });
 const acceptsRun = Compile(namedRun);
 

@@ -16,7 +16,7 @@ import { Problem } from "../problems/problems.ts";
 import type { SearchAnswer } from "../search/search.ts";
 import { describeCaller } from "../telemetry/describe-caller.ts";
 import type { BudgetState } from "../wallet/wallet.ts";
-import { callTool, type ReadBalance, type ToolCall } from "./call-tool.ts";
+import { callTool, type ReadBalance, type RequestBudget, type ToolCall } from "./call-tool.ts";
 import { type Cancellations, createCancellations } from "./cancellations.ts";
 import { instructions, listTools } from "./tools.ts";
 
@@ -51,6 +51,7 @@ export interface McpDependencies {
   limitRequest: (caller: Principal, reply: FastifyReply) => Promise<void>;
   runSearch: (search: McpSearch) => Promise<SearchAnswer>;
   readBalance: ReadBalance;
+  requestBudget: RequestBudget;
 }
 
 /** A search on behalf of a tool call. */
@@ -68,7 +69,7 @@ export interface McpSearch {
 
 export function mcpRoutes(dependencies: McpDependencies): Route[] {
   const cancellations = createCancellations();
-  const tools = listTools(dependencies.searchBody);
+  const tools = { default: listTools(dependencies.searchBody), requesting: listTools(dependencies.searchBody, true) };
   return [
     {
       method: "POST",
@@ -90,7 +91,8 @@ export function mcpRoutes(dependencies: McpDependencies): Route[] {
 
 interface Context extends McpDependencies {
   cancellations: Cancellations;
-  tools: ReturnType<typeof listTools>;
+  /** Those of keys that can request a budget have one more. */
+  tools: Record<"default" | "requesting", ReturnType<typeof listTools>>;
 }
 
 interface Message {
@@ -223,7 +225,8 @@ function createServer(context: Context, received: Received, disconnected: AbortS
     { name: "pennyblack", title: "Pennyblack", version },
     { capabilities: { tools: {} }, instructions },
   );
-  mcp.server.setRequestHandler("tools/list", () => ({ tools: context.tools }));
+  const tools = context.tools[caller.scopes.includes("budgets:request") ? "requesting" : "default"];
+  mcp.server.setRequestHandler("tools/list", () => ({ tools }));
   mcp.server.setRequestHandler("tools/call", ({ params }, { mcpReq }) => {
     const { _meta: meta } = mcpReq;
     const progressToken = meta?.progressToken;
@@ -238,6 +241,7 @@ function createServer(context: Context, received: Received, disconnected: AbortS
         requestId: request.id,
         runSearch: (search) => context.runSearch({ ...search, request, reply, caller, signal, onProgress }),
         readBalance: context.readBalance,
+        requestBudget: context.requestBudget,
         onInternalError: (err) => request.log.error({ err }, "internal error"),
       };
       return callTool(params.name, params.arguments ?? {}, call);

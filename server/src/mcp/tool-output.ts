@@ -90,11 +90,19 @@ const budgetNames = {
 };
 
 /** A failed search. `requestId` is for the operator's support. */
-export function formatProblem(problem: Problem, requestId: string, budgets: readonly Budget[]): string {
+export function formatProblem(
+  problem: Problem,
+  requestId: string,
+  budgets: readonly Budget[],
+  canRequest = false,
+): string {
+  const { budget } = problem.members as { budget?: { id: string | null } };
+  const canAsk = canRequest && problem.code === "key_budget_spent" && budget?.id;
   return [
     "The search FAILED. This does not mean there are no results.",
     ["You were not charged for this call.", ...formatMoney(null, budgets)].join(" "),
     `Next step: ${nextStep(problem)}`,
+    ...(canAsk ? ["If the task needs more searches, call request_budget once, and a person decides later."] : []),
     `Reason: ${problem.code}, request ${requestId}. ${problem.detail}`,
   ].join("\n");
 }

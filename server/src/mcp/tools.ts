@@ -44,6 +44,15 @@ export const runSchema = Type.Object(
   },
 );
 
+/** There is no text, because a model would write the query into it. The server finds the budget that is spent. */
+export const requestSchema = Type.Object(
+  {
+    amount: Type.String({ pattern: textPatterns.usd, description: `USD to ask for, at least ${price}.` }),
+    hours: Type.Integer({ minimum: 1, maximum: 168, description: "For how many hours." }),
+  },
+  { additionalProperties: false },
+);
+
 export const noArguments = Type.Object({}, { additionalProperties: false });
 
 const keyBudgetsSchema = Type.Array(
@@ -98,8 +107,11 @@ const balanceOutputSchema = Type.Object({
   key_budgets: keyBudgetsSchema,
 });
 
-/** The tools, in the order in which clients list them. The arguments of web_search are the body of a search, and a run. */
-export function listTools(searchBody: TObject): Tool[] {
+/**
+ * The tools, in the order in which clients list them. The arguments of web_search are the body of a search, and a run. Only keys with
+ * the scope `budgets:request` have request_budget.
+ */
+export function listTools(searchBody: TObject, canRequest = false): Tool[] {
   const searchArguments = { ...searchBody.properties, run: Type.Optional(runSchema) };
   return [
     {
@@ -118,8 +130,18 @@ export function listTools(searchBody: TObject): Tool[] {
       outputSchema: toJsonSchema(balanceOutputSchema),
       annotations: { title: "Get balance", readOnlyHint: true, openWorldHint: false },
     },
+    ...(canRequest ? [requestTool] : []),
   ];
 }
+
+const requestTool: Tool = {
+  name: "request_budget",
+  title: "Request budget",
+  description:
+    "Ask the wallet's owner about a shared budget that is spent. A person decides later, so finish with what you have or wait. Ask once. Free.",
+  inputSchema: toJsonSchema(requestSchema),
+  annotations: { title: "Request budget", readOnlyHint: false, openWorldHint: false, idempotentHint: true },
+};
 
 /** Without the symbols that typebox attaches. */
 function toJsonSchema(schema: TObject): Tool["inputSchema"] {

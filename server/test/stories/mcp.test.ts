@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createFixture } from "../fixture.ts";
+import { pluck } from "../support/assertions/pluck.ts";
 import { until } from "../support/assertions/until.ts";
 import { connectMcp, type McpClient, type Revision, revisions } from "../support/clients/mcp-clients.ts";
 import { choosePeriod } from "../support/data/choose-period.ts";
@@ -56,6 +57,52 @@ for (const revision of revisions) {
 
     const { structured: balance } = await client.call("get_balance");
     assert.deepEqual([balance.balance, balance.key_budgets[0].left], ["0.99", "0.02"]);
+  });
+
+  test(`${revision}: only a key with the scope can request a budget, when it is spent`, async () => {
+    const wallet = await createWallet("1.00");
+    const team = { mode: "live", name: "research", amount: "0.01", period: "week" };
+    const { id } = (await server.manage(wallet.management, "POST", "/v1/budgets", team)).body;
+    const createKey = async (scopes: string[]): Promise<string> =>
+      (
+        await server.manage(wallet.management, "POST", "/v1/keys", {
+          mode: "live",
+          name: "agent",
+          budgets: [id],
+          scopes,
+        })
+      ).body.key;
+    const client = await connect(revision, await createKey(["search", "budgets:request"]));
+    assert.deepEqual(pluck((await client.listTools()).tools, "name"), ["web_search", "get_balance", "request_budget"]);
+    const more = { amount: "0.50", hours: 4 };
+    const early = await client.call("request_budget", more);
+    assert.deepEqual(
+      [early.isError, early.text],
+      [true, "No shared budget of this key is spent. Nothing was requested."],
+    );
+    assert.equal((await client.call("web_search", { query: "cats" })).isError, false);
+    assert.match((await client.call("web_search", { query: "cats" })).text, /call request_budget once/);
+    const asked = await client.call("request_budget", more);
+    assert.deepEqual(
+      [asked.isError, asked.text.slice(0, 73)],
+      [false, "Asked. A person decides later. Finish with what you have, or wait and the"],
+    );
+    for (const invalid of [
+      { ...more, hours: 0 },
+      { ...more, reason: "cats" },
+      { ...more, amount: "0.001" },
+    ])
+      assert.equal((await client.call("request_budget", invalid)).isError, true);
+    const { rows } = await db.owner.query(
+      "select amount_micros as amount, hours, state from pb.budget_requests where wallet_id = $1",
+      [wallet.walletId],
+    );
+    assert.deepEqual(rows, [{ amount: 500_000n, hours: 4, state: "open" }]);
+
+    const plain = await connect(revision, await createKey(["search"]));
+    assert.deepEqual(pluck((await plain.listTools()).tools, "name"), ["web_search", "get_balance"]);
+    assert.doesNotMatch((await plain.call("web_search", { query: "cats" })).text, /request_budget/);
+    await assert.rejects(plain.call("request_budget", more), /Unknown tool/);
   });
 
   test(`${revision}: a spent run and a spent key budget are refusals, and a new run is not a new budget`, async () => {

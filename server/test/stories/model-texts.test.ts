@@ -42,6 +42,8 @@ function listProblems(): Problem[] {
   return [...refused, ...problemCodes.map((code) => exampleProblem(code))];
 }
 
+const conversation = { max: "0.50", asked: false };
+
 function toSdkError({ code, status, detail, retryable, members }: Problem): PennyblackError {
   const problem = { code, status, detail, ...members } as unknown as SdkProblem;
   return new PennyblackError({ code, detail, charged: false, retryable, problem, status });
@@ -51,9 +53,11 @@ test("no text for models suggests a higher limit or another run", () => {
   const texts = listProblems().flatMap((problem) => [
     problem.detail,
     formatProblem(problem, "request", []),
-    formatFailure(toSdkError(problem), "0.50"),
+    formatProblem(problem, "request", [], true),
+    formatFailure(toSdkError(problem), conversation),
+    formatFailure(toSdkError(problem), { ...conversation, asked: true }),
   ]);
-  texts.push(instructions, JSON.stringify(listTools(Type.Object({ query: Type.String() }))));
+  texts.push(instructions, JSON.stringify(listTools(Type.Object({ query: Type.String() }), true)));
   texts.push(llmsText({ publicUrl: "https://search.test", hasDocs: true }));
   const skills = globSync("skills/**/*.md");
   assert.ok(skills.length > 0);
@@ -66,7 +70,7 @@ test("the text for a spent budget is to finish with what the model has", () => {
   assert.ok(spent.length > 3);
   for (const problem of spent) {
     assert.match(problem.detail, /You were not charged\. Finish with the results you have/);
-    const texts = [formatProblem(problem, "request", []), formatFailure(toSdkError(problem), "0.50")];
+    const texts = [formatProblem(problem, "request", []), formatFailure(toSdkError(problem), conversation)];
     for (const text of texts) assert.match(text, /Next step: do not search again.*\. Finish with what you have, and/);
   }
 });

@@ -2,12 +2,11 @@ import { Button } from "@mantine/core";
 import type { Budget, Key } from "@pennyblack/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { budgetsQuery } from "../../api/budgets.ts";
 import { keysQuery } from "../../api/keys.ts";
-import { useSession } from "../../api/session.ts";
 import { type Mode, walletQuery } from "../../api/wallet.ts";
-import { Page } from "../../components/page.tsx";
+import { Page, Section } from "../../components/page.tsx";
 import { EmptyState, QueryState } from "../../components/states.tsx";
 import { useMode } from "../../layout/mode.tsx";
 import { OtherMode } from "../../layout/other-mode.tsx";
@@ -16,7 +15,7 @@ import { ArchiveBudget } from "./archive-budget.tsx";
 import { type BudgetAction, BudgetTable } from "./budget-table.tsx";
 import { CreateBudget } from "./create-budget.tsx";
 import { EditBudget } from "./edit-budget.tsx";
-import { RequestList } from "./request-list.tsx";
+import { RequestList, useOpenRequests } from "./request-list.tsx";
 
 const route = getRouteApi("/signed-in/w/$walletId/budgets");
 
@@ -26,8 +25,7 @@ export function Budgets() {
   const isCreating = route.useSearch().dialog === "create";
   const navigate = route.useNavigate();
   const create = (): Promise<void> => navigate({ search: { dialog: "create" }, replace: true });
-  // Operators have no session that could decide.
-  const isOperator = useSession().operator !== undefined;
+  const requests = useOpenRequests();
   const budgets = useQuery(budgetsQuery(id));
   const keys = useQuery(keysQuery(id));
   return (
@@ -40,13 +38,22 @@ export function Budgets() {
       }
       actions={canEdit && <Button onClick={create}>Create budget</Button>}
     >
-      {!isOperator && <RequestList />}
+      <RequestList requests={requests} />
       <QueryState query={budgets} title="Couldn't load budgets." rows={6} />
       {budgets.data && <QueryState query={keys} title="Couldn't load the keys of your budgets." rows={6} />}
-      {budgets.data && keys.data && <BudgetLists budgets={budgets.data} keys={keys.data} onCreate={create} />}
+      {budgets.data && keys.data && (
+        <BelowRequests hasRequests={requests.length > 0}>
+          <BudgetLists budgets={budgets.data} keys={keys.data} onCreate={create} />
+        </BelowRequests>
+      )}
       {canEdit && isCreating && <CreateBudget onClose={() => navigate({ search: {}, replace: true })} />}
     </Page>
   );
+}
+
+/** A heading, if another list is above. */
+function BelowRequests({ hasRequests, children }: { hasRequests: boolean; children: ReactNode }) {
+  return hasRequests ? <Section title="Shared budgets">{children}</Section> : children;
 }
 
 function BudgetLists({ budgets, keys, onCreate }: { budgets: Budget[]; keys: Key[]; onCreate: () => void }) {

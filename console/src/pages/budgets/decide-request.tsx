@@ -56,7 +56,8 @@ function Approval({ request: { budget, key, amount, hours } }: Pick<Props, "requ
   return (
     <>
       <Text size="sm">
-        {key.name} asks for {formatMoney(amount)} more. For {formatCount(hours, "hour")}, the limit of {budget.name} is{" "}
+        The key {key.name} asks for {formatMoney(amount)} more. For {formatCount(hours, "hour")}, the limit of{" "}
+        {budget.name} is{" "}
         <strong>
           {formatMoney(addMoney([budget.amount, amount]))} {unit}
         </strong>{" "}
@@ -75,8 +76,8 @@ function Approval({ request: { budget, key, amount, hours } }: Pick<Props, "requ
 function Denial({ request: { budget, key, amount } }: Pick<Props, "request">) {
   return (
     <Text size="sm">
-      {key.name} asks for {formatMoney(amount)} more of {budget.name}. The budget does not change. The key can ask
-      again.
+      The key {key.name} asks for {formatMoney(amount)} more of {budget.name}. The budget does not change. The key can
+      ask again.
     </Text>
   );
 }

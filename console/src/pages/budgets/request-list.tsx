@@ -2,6 +2,7 @@ import { Button, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { budgetRequestsQuery, type Decision, type IncreaseRequest } from "../../api/budget-requests.ts";
+import { useSession } from "../../api/session.ts";
 import { Notice } from "../../components/notice.tsx";
 import { Section } from "../../components/page.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
@@ -15,14 +16,21 @@ import { type Choice, DecideRequest } from "./decide-request.tsx";
 
 const columns: Column[] = [{ name: "Budget" }, { name: "Key" }, { name: "Requested" }, { name: "Received" }];
 
-/** The open requests of keys for more of a budget. Nothing is shown while there are none. */
-export function RequestList() {
-  const { id, canEdit } = useWallet();
+/** The open requests of keys for more of a budget, in the mode that the page shows. */
+export function useOpenRequests(): IncreaseRequest[] {
+  const { id } = useWallet();
   const { mode } = useMode();
+  // Operators have no session that could decide.
+  const isOperator = useSession().operator !== undefined;
+  const { data } = useQuery({ ...budgetRequestsQuery(id), enabled: !isOperator });
+  return (data?.requests ?? []).filter((each) => each.state === "open" && each.mode === mode);
+}
+
+/** Nothing is shown while there are no requests. */
+export function RequestList({ requests }: { requests: readonly IncreaseRequest[] }) {
+  const { canEdit } = useWallet();
   const [open, setOpen] = useState<{ request: IncreaseRequest; choice: Choice }>();
   const [decided, setDecided] = useState<Decision & { request: IncreaseRequest }>();
-  const { data } = useQuery(budgetRequestsQuery(id));
-  const requests = (data?.requests ?? []).filter((each) => each.state === "open" && each.mode === mode);
   if (requests.length === 0 && !decided) return undefined;
   return (
     <Section title="Requests" description="Keys whose budget is spent ask for more. Each request is open for 7 days.">
