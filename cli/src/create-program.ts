@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { addActivityCommand } from "./activity-command.ts";
 import { addExamples } from "./add-examples.ts";
 import { addAlertCommands } from "./alert-commands.ts";
+import { addApplyCommand } from "./apply/apply-command.ts";
 import { addBudgetCommands } from "./budget-commands.ts";
 import { addCompletionCommands } from "./completion-commands.ts";
 import type { Context } from "./context.ts";
@@ -33,7 +34,7 @@ const exitCodesHelp = `
 Exit codes:
   0  success
   1  failed, not charged; retrying will fail again
-  2  invalid command; nothing was sent
+  2  invalid command; nothing was sent (apply --plan: there are changes)
   3  failed, not charged; retrying may succeed
   4  no response; the search may have been charged
   5  insufficient balance or budget spent; not charged
@@ -87,6 +88,7 @@ export function createProgram({ env, stdin, stdout, stderr }: ProgramOptions): C
   addKeyCommands(program, context);
   addBudgetCommands(program, context);
   addActivityCommand(program, context);
+  addApplyCommand(program, context);
   addWebhookCommands(program, context);
   addProfileCommands(program, context);
   addCompletionCommands(program, context);

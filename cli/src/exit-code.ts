@@ -9,6 +9,8 @@ export const exitCodes = {
   failed: 1,
   /** Invalid command. Nothing was sent. */
   usage: 2,
+  /** `apply --plan` found a difference. */
+  difference: 2,
   /** Not charged. Retrying may succeed. */
   retryable: 3,
   /** No response. The search may have been charged. */
@@ -18,6 +20,9 @@ export const exitCodes = {
 };
 
 const moneyCodes = new Set(["insufficient_balance", "key_budget_spent", "run_budget_spent", "end_user_budget_spent"]);
+
+/** Thrown by `apply --plan` after it has printed the plan. */
+export class DifferenceFound extends Error {}
 
 export function exitCodeFor(error: unknown): number {
   if (error instanceof UsageError) return exitCodes.usage;

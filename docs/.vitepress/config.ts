@@ -22,6 +22,7 @@ const libraries = [
   { text: "Python client", link: "/python" },
   { text: "Vercel AI SDK", link: "/ai-sdk" },
   { text: "Command line", link: "/cli" },
+  { text: "Settings as code", link: "/apply" },
 ];
 
 const openapi: unknown = JSON.parse(readFileSync(new URL("../../openapi.json", import.meta.url), "utf8"));

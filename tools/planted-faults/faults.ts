@@ -1,5 +1,6 @@
 import { abuseFaults } from "./abuse-faults.ts";
 import { activityFaults } from "./activity-faults.ts";
+import { applyFaults } from "./apply-faults.ts";
 import { budgetFaults } from "./budget-faults.ts";
 import { capFaults } from "./cap-faults.ts";
 import { countingFaults } from "./counting-faults.ts";
@@ -52,6 +53,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ...mcpFaults,
   ...dialectFaults,
   ...sourceFaults,
+  ...applyFaults,
   ...abuseFaults,
   ...schemaFaults,
   ...countingFaults,
