@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, test } from "node:test";
+import { until } from "../../server/test/support/assertions/until.ts";
 import { createCli } from "../../server/test/support/clients/run-cli.ts";
 import { createTestDatabase } from "../../server/test/support/services/database.ts";
 import { createTestWallet, startTestServer } from "../../server/test/support/services/server.ts";
@@ -84,3 +87,25 @@ for (const [args, code, message] of failures) {
     assert.match(result.err, message);
   });
 }
+
+test("opens the page of requests in the browser, and only prints its URL without a terminal", async () => {
+  const wallet = await createTestWallet(db, "1.00");
+  const env = { PENNYBLACK_URL: server.url, PENNYBLACK_MANAGEMENT_KEY: wallet.management };
+  const url = `${server.url}/console/w/${wallet.walletId}/budgets`;
+  const opened = join(cli.home, "opened");
+  const browser = join(cli.home, "browser.sh");
+  writeFileSync(browser, `#!/bin/sh\nprintf %s "$1" > ${opened}.part && mv ${opened}.part ${opened}\n`, {
+    mode: 0o755,
+  });
+  const args = ["budgets", "approve"];
+  const piped = await cli.run(args, { ...env, BROWSER: browser });
+  assert.deepEqual([piped.code, piped.out, piped.err], [0, `${url}\n`, ""]);
+  assert.ok(!existsSync(opened));
+  assert.equal((await cli.run([...args, "--json"], env)).out, `${JSON.stringify({ url })}\n`);
+  const shown = await cli.run(args, { ...env, BROWSER: browser }, { isTerminal: true });
+  assert.equal(shown.out, `${url}\n`);
+  await until("the browser was started", () => existsSync(opened));
+  assert.equal(readFileSync(opened, "utf8"), url);
+  const missing = await cli.run(args, { ...env, BROWSER: join(cli.home, "missing") }, { isTerminal: true });
+  assert.deepEqual([missing.code, missing.out], [0, `${url}\n`]);
+});

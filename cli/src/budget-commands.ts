@@ -1,6 +1,7 @@
 import { type Budget, PennyblackError } from "@pennyblack/sdk";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addExamples } from "./add-examples.ts";
+import { openApprovals } from "./approve-command.ts";
 import { addOptions, parseUsd } from "./common-options.ts";
 import type { CommonOptions, Context } from "./context.ts";
 import { findBudget, listBudgets } from "./find-budget.ts";
@@ -26,6 +27,11 @@ export function addBudgetCommands(program: Command, context: Context): void {
   addOptions(list).action((options: CommonOptions) => printBudgets(options, context));
   addExamples(list, ["pennyblack budgets list", "pennyblack budgets list --json | jq -r '.budgets[].name'"]);
   addChangeCommands(budgets, context);
+  const approve = budgets
+    .command("approve")
+    .description("open the page where you approve or deny requests for a higher budget");
+  addOptions(approve).action((options: CommonOptions) => openApprovals(options, context));
+  addExamples(approve, ["pennyblack budgets approve"]);
 }
 
 function addChangeCommands(budgets: Command, context: Context): void {

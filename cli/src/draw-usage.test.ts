@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { drawUsage } from "./draw-usage.ts";
 import { sanitize, type Terminal, wrap } from "./terminal.ts";
 
-const terminal: Terminal = { width: 50, paint: (_, text) => text };
+const terminal: Terminal = { isInteractive: false, width: 50, paint: (_, text) => text };
 
 test("draws a bar for every day, including days without searches, and an exact total", () => {
   const lines = [

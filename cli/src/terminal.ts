@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 
 export interface Terminal {
+  isInteractive: boolean;
   width: number;
   /** Adds color only on a terminal. */
   paint: (style: "bold" | "dim" | "cyan" | "green", text: string) => string;
@@ -9,6 +10,7 @@ export interface Terminal {
 export function createTerminal(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Terminal {
   const useColor = stream.isTTY && !env["NO_COLOR"] && env["TERM"] !== "dumb";
   return {
+    isInteractive: stream.isTTY,
     width: Math.min(stream.isTTY ? stream.columns || 80 : 100, 100),
     paint: (style, text) => (useColor ? styleText(style, text, { validateStream: false }) : text),
   };

@@ -10,7 +10,7 @@ export const activityFaults: PlantedFault[] = [
     find: "perform pb.record_own_change(\n    p_actor, 'alerts.change', w.id::text,",
     replace: "perform concat(\n    p_actor, 'alerts.change', w.id::text,",
     tests,
-    caughtBy: "a change with a management key has its line in the activity",
+    caughtBy: "a change with a key has its line in the activity",
   },
   {
     id: "activity-for-search-keys",

@@ -42,7 +42,8 @@ test("every JSON body has a named schema", () => {
 test("operations have unique names that start with a verb, and one tag", () => {
   const ids = operations.map(({ operationId }) => operationId);
   assert.deepEqual(ids, [...new Set(ids)]);
-  const verbs = /^(?:archive|create|delete|export|get|inspect|list|receive|replay|revoke|rotate|set|test|update)[A-Z]/;
+  const verbs =
+    /^(?:archive|create|delete|export|get|inspect|list|receive|replay|request|revoke|rotate|set|test|update)[A-Z]/;
   for (const { operationId, tags } of operations) {
     assert.match(operationId, verbs);
     assert.equal(tags.length, 1, operationId);
