@@ -48,6 +48,7 @@ export function formatKey(key: Key, limits?: CurrentKey["effective_limits"]): st
     ["Key", `${key.start}…`],
     ["Name", sanitize(key.name)],
     ["ID", key.id],
+    ...(key.external_id ? [["External ID", sanitize(key.external_id)]] : []),
     ["Mode", key.mode],
     ["State", key.state + (key.revoked_at === null ? "" : ` on ${formatTime(key.revoked_at)}`)],
     ["Scopes", key.scopes.join(", ")],

@@ -9,6 +9,8 @@ import { closeAfter } from "../../../server/test/support/close-after.ts";
 import { createPaymentFixture } from "../../../server/test/support/payments/payment-fixture.ts";
 import { listen } from "../../../server/test/support/services/listen.ts";
 import type { TestWallet } from "../../../server/test/support/services/server.ts";
+import { toDesiredBudget } from "./plan-budgets.ts";
+import { toDesiredKey } from "./plan-keys.ts";
 
 // `pennyblack apply` against a real server, directly and through a proxy at which requests fail.
 
@@ -302,6 +304,32 @@ test("a refused creation leaves no file behind", async () => {
   const { code, err } = await place.apply({ keys: [taken] }, "--secrets", place.secrets);
   assert.deepEqual([code, readdirSync(place.secrets)], [1, []], err);
   assert.match(err, /expires_at/);
+});
+
+test("a webhook can be created disabled, and its secret is saved if disabling it fails", async () => {
+  const file = { webhooks: settings.webhooks.map((webhook) => ({ ...webhook, enabled: false })) };
+  const proxy = await startFailingProxy(2, 429);
+  const place = await createPlace(proxy.url);
+  const failed = await place.apply(file, "--secrets", place.secrets);
+  assert.match(failed.err, /^1 of 2 changes were made/m);
+  assert.match(readSecret(place, "ops.webhook-secret"), /^whsec_/);
+  proxy.repair();
+  const again = await place.apply(file, "--secrets", place.secrets);
+  assert.deepEqual([again.code, again.out], [0, "~ update webhook ops: enabled true -> false\n"]);
+  assert.equal((await read(place, "/v1/webhooks")).endpoints[0].enabled, false);
+  assert.equal((await place.apply(file, "--plan")).code, 0);
+});
+
+test("every field of a key and a budget in the schema is compared, even if the file omits it", () => {
+  const schema = JSON.parse(readFileSync(new URL("../../pennyblack.schema.json", import.meta.url), "utf8"));
+  const { Key, Budget } = schema.$defs as Record<string, { properties: object }>;
+  const fieldsOf = (...objects: (object | undefined)[]) =>
+    [...new Set(objects.flatMap((object) => Object.keys(object ?? {})))].toSorted();
+  const identity = { external_id: "a", mode: "live", name: "A" } as const;
+  // The scopes of a key cannot be changed.
+  assert.deepEqual(fieldsOf(identity, toDesiredKey(identity), { scopes: [] }), fieldsOf(Key?.properties));
+  const budget = { ...identity, amount: "1.00", period: "day" } as const;
+  assert.deepEqual(fieldsOf(budget, toDesiredBudget(budget)), fieldsOf(Budget?.properties));
 });
 
 test("a secret that was lost twice is replaced by the third run", async () => {

@@ -17,7 +17,7 @@ function planBudget(budget: FileBudget, wallet: Wallet, path: string): Change[] 
     };
     return [{ section: "budgets", action: "create", id, mode, differences: [], apply }];
   }
-  const desired = toDesired(budget);
+  const desired = toDesiredBudget(budget);
   const differences = findDifferences(desired, existing);
   const fixed = differences.find(({ name }) => name === "period" || name === "per");
   if (fixed) throw new Error(`${path}.${fixed.name} cannot be changed. No changes were made. Use another external_id.`);
@@ -30,6 +30,6 @@ function planBudget(budget: FileBudget, wallet: Wallet, path: string): Change[] 
 }
 
 /** With the defaults of fields that the file omits. */
-function toDesired({ name, amount, period, per = "wallet", alerts }: FileBudget) {
+export function toDesiredBudget({ name, amount, period, per = "wallet", alerts }: FileBudget) {
   return { name, amount, period, per, alerts: alerts ?? (per === "end_user" ? [] : [80, 95]) };
 }

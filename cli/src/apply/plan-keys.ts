@@ -32,7 +32,7 @@ interface Update {
 }
 
 function planUpdate(key: FileKey, existing: Key, { subject, externalIds, path }: Update): Change[] {
-  const desired = toDesired(key);
+  const desired = toDesiredKey(key);
   const differences = findDifferences(desired, toComparable(existing, externalIds));
   if (differences.some(({ name }) => name === "scopes"))
     throw new Error(`${path}.scopes cannot be changed. No changes were made. Use another external_id.`);
@@ -47,7 +47,7 @@ function planUpdate(key: FileKey, existing: Key, { subject, externalIds, path }:
 }
 
 /** The values of fields that the file omits. A management key has those of the key that created it. */
-function toDesired({ external_id: _id, mode, ...fields }: FileKey): Omit<FileKey, "external_id" | "mode"> {
+export function toDesiredKey({ external_id: _id, mode, ...fields }: FileKey): Omit<FileKey, "external_id" | "mode"> {
   const restrictions = mode === "mgmt" ? {} : { allowed_ips: null, expires_at: null };
   const limits = { budget: null, end_user_limit: null, budgets: [], max_run: null, sources: null };
   const rates = { searches_per_second: 1_000, searches_in_flight: 1_000 };

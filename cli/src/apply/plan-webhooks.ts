@@ -15,12 +15,18 @@ function planWebhook(webhook: FileWebhook, wallet: Wallet, secrets: SecretFiles 
   const subject = { section: "webhooks", id } as const;
   const secretFile = `${id}.webhook-secret`;
   if (!existing) {
-    const apply: Change["apply"] = async ({ client }) => {
+    let createdId = "";
+    const create: Change["apply"] = async ({ client }) => {
       const created = await client.webhooks.create({ ...request, external_id: id });
-      if (enabled === false) await client.webhooks.update(created.id, { enabled });
+      createdId = created.id;
       return created.secret;
     };
-    return [{ ...subject, action: "create", differences: [], secretFile, apply }];
+    const creation: Change = { ...subject, action: "create", differences: [], secretFile, apply: create };
+    if (enabled !== false) return [creation];
+    // A separate change, so that the secret is saved if this one fails.
+    const disable: Change["apply"] = async ({ client }) => void (await client.webhooks.update(createdId, { enabled }));
+    const differences = [{ name: "enabled", before: true, after: false }];
+    return [creation, { ...subject, action: "update", differences, apply: disable }];
   }
   // Not compared if they are omitted: events that are added later, and what the server or a person has disabled.
   const { url, description = "", events } = request;
