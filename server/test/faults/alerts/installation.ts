@@ -42,6 +42,10 @@ export const upstreamName = "brave";
 /** As deploy/pgbackrest/postgresql.conf has it, without a repository. Without archiving, ArchivingFails fires. */
 const archiving = ["archive_mode=on", "archive_command=/bin/true", "archive_timeout=60"];
 
+export function upstreamSettings({ url }: Pick<FixtureUpstream, "url">): Record<string, string> {
+  return { ...replaceUrl(upstreamName, url), PENNYBLACK_BRAVE_KEY: "BSAone-key-of-brave-0001" };
+}
+
 export interface InstallationOptions {
   serverSettings?: () => Record<string, string>;
   maxConnections?: number;
@@ -60,10 +64,9 @@ export async function startInstallation({
   const shared = { ...testEnvironment(db), REDIS_URL: redis.url, PENNYBLACK_LOG_LEVEL: "warn" };
   const server = await createRestartable("main.ts", {
     ...shared,
-    ...replaceUrl(upstreamName, upstream.url),
+    ...upstreamSettings(upstream),
     ...oidc.settings,
     HOST: "127.0.0.1",
-    PENNYBLACK_BRAVE_KEY: "BSAone-key-of-brave-0001",
     PENNYBLACK_OPERATOR_DATABASE_URL: db.operatorUrl,
     PENNYBLACK_OPERATORS: operators,
     ...serverSettings(),

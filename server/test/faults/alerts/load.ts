@@ -12,7 +12,7 @@ let count = 0;
 
 /** One paid search, as a caller sends it. */
 export async function search(
-  { server, wallet }: Pick<Installation, "server" | "wallet">,
+  { server, wallet }: Pick<Installation, "wallet"> & { server: { url: string } },
   { timeoutMs, headers = {} }: { timeoutMs: number; headers?: Record<string, string> },
 ): Promise<Answer> {
   const [at, startedAt] = [Date.now(), performance.now()];

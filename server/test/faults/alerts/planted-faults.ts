@@ -3,13 +3,14 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { runAdmin } from "../../support/services/admin-process.ts";
 import { startOpenidProvider } from "../../support/services/openid-provider.ts";
 import { startPrivateRedis } from "../../support/services/private-redis.ts";
-import { testEnvironment } from "../../support/services/server.ts";
+import { createTestWallet, testEnvironment } from "../../support/services/server.ts";
+import { startServerProcess } from "../../support/services/server-process.ts";
 import { startFixtureUpstream } from "../../support/upstreams/fixture-upstream.ts";
 import { fakedClock } from "../faked-clock.ts";
-import { type Installation, upstreamName } from "./installation.ts";
+import { type Installation, upstreamName, upstreamSettings } from "./installation.ts";
+import { search } from "./load.ts";
 
 // Faults, each with the notification that must arrive and the step of its runbook that repairs it.
 
@@ -175,17 +176,21 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     id: "secret",
-    description: "The data keys are encrypted with a secret that the server does not list",
+    description: "A second server with a new first secret encrypts the data key of a wallet",
     alert: "DataKeysNotOpened",
     step: "Add the missing secret to `PENNYBLACK_SECRET` of the affected servers and restart them",
-    async plant({ db }) {
-      const environment = { ...testEnvironment(db), PENNYBLACK_DIRECT_DATABASE_URL: db.ownerUrl };
-      const { exitCode, stderr } = await runAdmin(
-        { ...environment, PENNYBLACK_SECRET: bothSecrets(db) },
-        "secret",
-        "reseal",
-      );
-      if (exitCode !== 0) throw new Error(stderr);
+    async plant(installation) {
+      const { db, upstream } = installation;
+      const other = await startServerProcess(db, {
+        ...upstreamSettings(upstream),
+        PENNYBLACK_SECRET: bothSecrets(db),
+      });
+      const wallet = await createTestWallet(db, "1000.00");
+      const headers = { "idempotency-key": "the first of this wallet" };
+      const { status } = await search({ server: other, wallet }, { timeoutMs: 60_000, headers });
+      if (status !== "200") throw new Error(`the server with the new secret answered ${status}`);
+      other.process.kill("SIGKILL");
+      installation.wallet = wallet;
     },
     async repair({ db, server, worker }) {
       await Promise.all([server.kill(), worker.kill()]);
