@@ -14,7 +14,7 @@ import { toDesiredKey } from "./plan-keys.ts";
 
 // `pennyblack apply` against a real server, directly and through a proxy at which requests fail.
 
-const { server, createWallet } = await createPaymentFixture();
+const { db, server, createWallet } = await createPaymentFixture();
 const cli = createCli();
 after(() => cli.remove());
 // The client waits between attempts for a random time.
@@ -178,6 +178,20 @@ test("what someone else has changed is a difference, and apply restores it", asy
   assert.equal(plan.out.trimEnd().split("\n").length, 4, plan.out);
   assert.equal((await place.apply(settings)).code, 0);
   await assertApplied(place);
+});
+
+test("a temporary increase of a budget is no difference", async () => {
+  const place = await createPlace();
+  const file = { budgets: settings.budgets };
+  assert.equal((await place.apply(file)).code, 0);
+  await db.owner.query(
+    `update pb.budgets set raise_micros = 5000000, raise_ends_at = now() + interval '1 hour'
+     where wallet_id = $1 and external_id = 'team'`,
+    [place.wallet.walletId],
+  );
+  const { budgets } = await read(place, "/v1/budgets");
+  assert.equal(budgets.find(({ name }: { name: string }) => name === "Team").increase.amount, "5.00");
+  assert.deepEqual(await place.apply(file, "--plan"), { code: 0, out: "No changes.\n", err: "" });
 });
 
 test("objects that are not in the file are left unchanged, and those with an external id are listed", async () => {
