@@ -176,7 +176,8 @@ function describeParameters(parameters: readonly Parameter[]): string[] {
 
 function keyVariableOf(operation: Operation): string | undefined {
   if (operation.security) return undefined;
-  return operation["x-required-scope"] === "search" ? "PENNYBLACK_API_KEY" : "PENNYBLACK_MANAGEMENT_KEY";
+  const isForSearchKeys = ["search", "budgets:request"].includes(operation["x-required-scope"] ?? "");
+  return isForSearchKeys ? "PENNYBLACK_API_KEY" : "PENNYBLACK_MANAGEMENT_KEY";
 }
 
 function authenticationOf(operation: Operation): string {

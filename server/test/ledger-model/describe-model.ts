@@ -17,7 +17,7 @@ export function describeModel(model: LedgerModel): string[] {
         w.mode,
         w.budgetId ?? "run",
         w.subject || "-",
-        w.kind === "end_user" ? undefined : w.max,
+        w.kind === "end_user" ? undefined : w.written,
         w.spent,
         yes(model.hasEnded(w)),
       ),

@@ -135,6 +135,7 @@ export class LedgerFixture {
         kind,
         amount: amounts[kind],
         isShared: true,
+        raise: 0n,
       });
     }
     const wallet = { id, keys, shared };
@@ -272,6 +273,10 @@ export class LedgerFixture {
         return this.#setLimits(this.#wallet(action.wallet), action.mode, action.limits);
       case "set budget":
         return this.#setBudget(this.#wallet(action.wallet), action.kind, action.amount);
+      case "raise budget":
+        return this.#raiseBudget(this.#wallet(action.wallet), action.amount);
+      case "end raise":
+        return this.#endRaise(this.#wallet(action.wallet));
     }
   }
 
@@ -283,7 +288,31 @@ export class LedgerFixture {
       budget.id,
       amount,
     ]);
-    this.#model.setBudget(budget.id, amount);
+    this.#model.setBudget(budget.id, amount + budget.raise);
+  }
+
+  /** As an approval does. */
+  async #raiseBudget(wallet: FixtureWallet, raise: Micros): Promise<void> {
+    const budget = weeklyOf(wallet);
+    budget.raise = raise;
+    const { owner } = this.#database;
+    const end = "clock_timestamp() + interval '1 hour'";
+    await owner.query(`update pb.budgets set raise_micros = $2, raise_ends_at = ${end} where id = $1`, [
+      budget.id,
+      raise,
+    ]);
+    await owner.query("select pb.set_budget_amount(b, b.amount_micros) from pb.budgets b where b.id = $1", [budget.id]);
+    this.#model.setBudget(budget.id, budget.amount + raise);
+  }
+
+  /** Only time passes: nothing is written to the window. */
+  async #endRaise(wallet: FixtureWallet): Promise<void> {
+    const budget = weeklyOf(wallet);
+    if (budget.raise > 0n) this.#model.seen.add("raise ended");
+    budget.raise = 0n;
+    this.#model.endRaise(budget);
+    const end = "update pb.budgets set raise_ends_at = clock_timestamp() where id = $1 and raise_ends_at is not null";
+    await this.#database.owner.query(end, [budget.id]);
   }
 
   async #makeOverdue(searchIds: string[]): Promise<void> {
@@ -351,7 +380,7 @@ export class LedgerFixture {
     const limited = budgetKinds.flatMap((each): ModelBudget[] => {
       const given = limits[each];
       const { id = "" } = rows.find((row) => row.kind === each) ?? {};
-      return given === undefined ? [] : [{ id, kind: each, amount: given, isShared: false }];
+      return given === undefined ? [] : [{ id, kind: each, amount: given, isShared: false, raise: 0n }];
     });
     assert.deepEqual(
       limited.map(({ id }) => id),
@@ -365,8 +394,10 @@ export class LedgerFixture {
       Object.assign(this.#model.keys.get(id) ?? {}, {
         limits: limitsId === null ? undefined : { id: limitsId, budgets },
       });
-    for (const window of this.#model.windows.values())
-      window.max = budgets.find(({ id }) => id === window.budgetId)?.amount ?? window.max;
+    for (const window of this.#model.windows.values()) {
+      const budget = limited.find(({ id }) => id === window.budgetId);
+      if (budget) Object.assign(window, { max: budget.amount, written: budget.amount });
+    }
   }
 
   /** The times of "day", "month" and "run" for each item. */
@@ -397,6 +428,10 @@ export class LedgerFixture {
   #wallet(index: number): FixtureWallet {
     return this.#wallets[index % this.#wallets.length] as FixtureWallet;
   }
+}
+
+function weeklyOf({ shared }: FixtureWallet): ModelBudget {
+  return shared.find(({ kind }) => kind === "week") ?? assert.fail();
 }
 
 function sha256(text: string): Buffer {

@@ -86,6 +86,7 @@ const expectedOutcomes = Object.entries({
     "seen: joined a new run",
     "seen: shared a window",
     "seen: not warned again",
+    "seen: raise ended",
     "seen: returned too late for a window",
   );
 
@@ -209,6 +210,15 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       amount: prices(8),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("raise budget" as const),
+      wallet,
+      amount: prices(8).map((micros) => micros + priceMicros),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("end raise" as const), wallet }) },
 );
 
 const fixturePlan: fc.Arbitrary<FixturePlan> = fc.record({

@@ -38,6 +38,8 @@ export interface ModelBudget {
   kind: BudgetKind;
   amount: Micros;
   isShared: boolean;
+  /** Added to the amount of the shared budget per week until it ends. */
+  raise: Micros;
 }
 
 export interface ModelLimits {
@@ -71,6 +73,8 @@ interface ModelWindow {
   /** Undefined for an end user that the search does not name. */
   subject: string | undefined;
   max: Micros;
+  /** The limit in its row. A raise that ends changes it with the next search that is held. */
+  written: Micros;
   spent: Micros;
   day: number;
   week: number;
@@ -180,8 +184,13 @@ export class LedgerModel {
   }
 
   setBudget(id: string, amount: Micros): void {
-    for (const window of this.windows.values()) if (window.budgetId === id) window.max = amount;
+    for (const window of this.windows.values())
+      if (window.budgetId === id) Object.assign(window, { max: amount, written: amount });
     this.#warn();
+  }
+
+  endRaise({ id, amount }: ModelBudget): void {
+    for (const window of this.windows.values()) if (window.budgetId === id) window.max = amount;
   }
 
   /** Once per window and percentage, while the amount spent is at least that part of the budget. */
@@ -355,10 +364,22 @@ export class LedgerModel {
       const place = `${walletId} ${mode} ${window.budgetId} ${window.subject}`;
       const known = this.windows.get(place);
       if (known && !this.hasEnded(known)) return known;
-      return { ...window, place, walletId, mode, spent: 0n, day, week, month, isOver: false, warned: 0 };
+      return {
+        ...window,
+        written: window.max,
+        place,
+        walletId,
+        mode,
+        spent: 0n,
+        day,
+        week,
+        month,
+        isOver: false,
+        warned: 0,
+      };
     };
-    const ofKey = (limits?.budgets ?? []).map(({ id: budgetId, kind, amount, isShared }) =>
-      open({ kind, isShared, budgetId, subject: kind === "end_user" ? endUser : "", max: amount }),
+    const ofKey = (limits?.budgets ?? []).map(({ id: budgetId, kind, amount, raise, isShared }) =>
+      open({ kind, isShared, budgetId, subject: kind === "end_user" ? endUser : "", max: amount + raise }),
     );
     if (!run) return ofKey;
     const { name: subject, maxMicros: max } = run;
@@ -392,6 +413,7 @@ export class LedgerModel {
       if (window.lastKeyId !== undefined && window.lastKeyId !== item.keyId) this.seen.add("shared a window");
       window.lastKeyId = item.keyId;
       window.spent += priceMicros;
+      window.written = window.max;
       this.windows.set(window.place, window);
     }
     const claimId = this.#claimId(item);

@@ -57,4 +57,6 @@ export type Action =
   | { do: "revoke"; wallet: number; key: (typeof keyKinds)[number] }
   | { do: "suspend"; wallet: number; isSuspended: boolean }
   | { do: "set limits"; wallet: number; mode: "live" | "test"; limits: Limits }
-  | { do: "set budget"; wallet: number; kind: keyof SharedAmounts; amount: Micros };
+  | { do: "set budget"; wallet: number; kind: keyof SharedAmounts; amount: Micros }
+  | { do: "raise budget"; wallet: number; amount: Micros }
+  | { do: "end raise"; wallet: number };

@@ -4,9 +4,11 @@ import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { resolveReferences } from "../../src/api-docs/resolve-references.ts";
+import { isUuid } from "../../src/http/input/query-parameters.ts";
 import { installPacked } from "../support/docs/packed-packages.ts";
 import { parseCodeBlocks } from "../support/docs/read-code-blocks.ts";
 import { faultOf, openSamples } from "../support/docs/run-code-block.ts";
+import type { TenantRequest } from "../tenants/tenant-requests.ts";
 import { readExamples, startReferenceServer } from "./reference-server.ts";
 
 // The examples of docs/reference are what the server returns, match openapi.json, and the samples beside them run.
@@ -93,9 +95,11 @@ for (const operation of operations) {
     );
     await Promise.all(
       samples.map(async (sample) => {
-        const { key = "", path = {} } = await prepare(operation);
-        const text = Object.entries(path).reduce(
-          (current, [name, value]) => current.replaceAll(example?.path?.[name] ?? value, value),
+        const request = await prepare(operation);
+        const { key = "" } = request;
+        const recorded = readIds(example);
+        const text = Object.entries(readIds(request)).reduce(
+          (current, [name, value]) => current.replaceAll(recorded[name] ?? value, value),
           sample.text,
         );
         const caller = {
@@ -108,4 +112,12 @@ for (const operation of operations) {
       }),
     );
   });
+}
+
+/** The ids in the path and the body of a request. */
+function readIds(request: Pick<TenantRequest, "path" | "body"> = {}): Record<string, string> {
+  const fields = Object.entries({ ...request.path, ...(request.body as object | undefined) });
+  return Object.fromEntries(
+    fields.filter((field): field is [string, string] => typeof field[1] === "string" && isUuid(field[1])),
+  );
 }
