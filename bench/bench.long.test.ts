@@ -76,7 +76,7 @@ test("the statements benchmark prints the cost of a hold and a capture for each 
 test("comparing a checkout with itself measures both ledgers in every variant and prints the spread", async () => {
   const { output, ended } = startBench("statements", "--before", root, "--rounds", "2", "--seconds", "0.1");
   assert.equal(await ended, 0, output.stderr);
-  for (const variant of ["plain", "idempotent", "one_limit", "three_limits", "run", "end_user"])
+  for (const variant of ["plain", "idempotent", "one_limit", "three_limits", "two_shared", "run", "end_user"])
     assert.match(output.stdout, new RegExp(`^${variant} 100 .* \\d\\.\\d\\d \\(\\d.*\\.\\.\\d.*\\)$`, "m"));
   const charges = [...output.stdout.matchAll(/(\d+) answered, \1 captured; \d+ reconciliation checks clean/g)];
   assert.equal(charges.length, 2);

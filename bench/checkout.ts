@@ -12,7 +12,7 @@ import { connectAsOwner } from "./start-postgres.ts";
 // `openCheckout` and `Checkout` must keep working across the commits that are compared.
 
 /** Kinds of searches. A plain one has only a key. */
-export const variants = ["plain", "idempotent", "one_limit", "three_limits", "run", "end_user"] as const;
+export const variants = ["plain", "idempotent", "one_limit", "three_limits", "two_shared", "run", "end_user"] as const;
 export type Variant = (typeof variants)[number];
 
 /** A search without its id. */
@@ -40,6 +40,7 @@ const limitMicros = 1_000_000_000_000n;
 const limitsOf: Partial<Record<Variant, readonly string[]>> = {
   one_limit: ["total"],
   three_limits: ["total", "day", "month"],
+  two_shared: ["shared week", "shared month"],
   end_user: ["end_user"],
 };
 

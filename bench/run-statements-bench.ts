@@ -36,26 +36,15 @@ export async function runStatementsBench(harness: Harness, options: BenchOptions
   const figures: Record<string, number> = {};
   const table: string[][] = [];
   try {
-    for (const variant of options.variants) {
-      for (const size of sizes) {
-        const [current = [], before] = await measure(measured, variant, size, options);
-        const suffix = variant === "plain" ? `of_${size}` : `of_${size}_${variant}`;
-        const [hold, capture] = [summarizeAll(current, "hold"), summarizeAll(current, "capture")];
-        figures[`hold_us_${suffix}`] = Math.round(hold.min);
-        figures[`capture_us_${suffix}`] = Math.round(capture.min);
-        const cells = [hold.min, hold.median, capture.min, capture.median, (hold.min + capture.min) / size];
-        const row = [`${variant} ${size}`, ...cells.map(formatNumber)];
-        if (before) {
-          const ratio = summarizeRatio({ over: current.map(sumOf), under: before.map(sumOf) });
-          figures[`over_before_${suffix}`] = Number(ratio.median.toFixed(3));
-          row.push(formatNumber(summarizeAll(before, "hold").min), formatNumber(summarizeAll(before, "capture").min));
-          row.push(formatSpread(ratio));
-        }
+    for (const size of sizes) {
+      const rounds = await measure(measured, size, options);
+      for (const variant of options.variants) {
+        const row = toRow(rounds, variant, size, figures);
         table.push(row);
         console.error(row.join("  "));
       }
     }
-    const head = ["searches per statement", "hold us", "median", "capture us", "median", "us per search"];
+    const head = ["searches per statement", "hold us", "median", "capture us", "median", "us per search", "/ plain"];
     console.log(
       formatTable([...head, ...(checkouts.before ? ["before: hold", "capture", "current / before"] : [])], table),
     );
@@ -66,20 +55,44 @@ export async function runStatementsBench(harness: Harness, options: BenchOptions
   }
 }
 
-/** The rounds of each checkout. The checkouts take turns within a round. */
+/** The rounds of each variant, of this checkout and of the other one. */
+type Rounds = ReadonlyMap<Variant, Round[][]>;
+
+/** Variants and checkouts take turns within a round. */
 async function measure(
   measured: readonly Measured[],
-  variant: Variant,
   size: number,
-  { rounds, seconds, warmUpSeconds }: BenchOptions,
-): Promise<Round[][]> {
-  const results = measured.map((): Round[] => []);
-  for (const each of measured) await drive(each, variant, size, warmUpSeconds / 4);
+  { rounds, seconds, warmUpSeconds, variants }: BenchOptions,
+): Promise<Rounds> {
+  const results = new Map(variants.map((variant) => [variant, measured.map((): Round[] => [])]));
+  const turns = variants.flatMap((variant) => [...measured.keys()].map((index) => ({ variant, index })));
+  for (const { variant, index } of turns) await drive(measured[index] as Measured, variant, size, warmUpSeconds / 4);
   for (let round = 0; round < rounds; round += 1) {
-    for (const index of rotate([...measured.keys()], round))
-      results[index]?.push(await drive(measured[index] as Measured, variant, size, seconds / 10));
+    for (const { variant, index } of rotate(turns, round))
+      results.get(variant)?.[index]?.push(await drive(measured[index] as Measured, variant, size, seconds / 10));
   }
   return results;
+}
+
+function toRow(rounds: Rounds, variant: Variant, size: number, figures: Record<string, number>): string[] {
+  const [current = [], before] = rounds.get(variant) ?? [];
+  const [plain] = rounds.get("plain") ?? [];
+  const suffix = variant === "plain" ? `of_${size}` : `of_${size}_${variant}`;
+  const [hold, capture] = [summarizeAll(current, "hold"), summarizeAll(current, "capture")];
+  figures[`hold_us_${suffix}`] = Math.round(hold.min);
+  figures[`capture_us_${suffix}`] = Math.round(capture.min);
+  const cells = [hold.min, hold.median, capture.min, capture.median, (hold.min + capture.min) / size];
+  const row = [`${variant} ${size}`, ...cells.map(formatNumber)];
+  const overPlain = plain && summarizeRatio({ over: current.map(sumOf), under: plain.map(sumOf) });
+  if (overPlain && variant !== "plain") figures[`over_plain_${suffix}`] = Number(overPlain.median.toFixed(3));
+  row.push(overPlain ? formatSpread(overPlain) : "");
+  if (before) {
+    const ratio = summarizeRatio({ over: current.map(sumOf), under: before.map(sumOf) });
+    figures[`over_before_${suffix}`] = Number(ratio.median.toFixed(3));
+    row.push(formatNumber(summarizeAll(before, "hold").min), formatNumber(summarizeAll(before, "capture").min));
+    row.push(formatSpread(ratio));
+  }
+  return row;
 }
 
 async function drive(measured: Measured, variant: Variant, size: number, seconds: number): Promise<Round> {

@@ -15,10 +15,11 @@ export interface SeededWallet {
 const creditMicros: Micros = 1_000_000_000_000n;
 const unlimited = 100_000_000;
 const maxPerStatement = 1_000;
+const shared = "shared ";
 
 export interface SeededLimits {
   limitMicros: Micros;
-  /** "total", "day", "month", and "end_user" for a daily limit per end user. */
+  /** "total", "day", "month", "end_user" for a daily limit per end user, and "shared week" or "shared month" for a shared budget. */
   limits: readonly string[];
 }
 
@@ -67,9 +68,23 @@ async function seedBatch(owner: Pool, pepper: Pepper, wallets: readonly SeededWa
 
 async function seedLimits(owner: Pool, wallets: readonly SeededWallet[], options: SeededLimits): Promise<void> {
   const { limitMicros, limits } = options;
-  const amounts = Object.fromEntries(limits.map((limit) => [limit, String(limitMicros)]));
+  const own = limits.filter((limit) => !limit.startsWith(shared));
+  const amounts = Object.fromEntries(own.map((limit) => [limit, String(limitMicros)]));
+  const periods = limits.flatMap((limit) => (limit.startsWith(shared) ? [limit.slice(shared.length)] : []));
   await owner.query(
-    `update pb.keys set limits_id = pb.save_key_limits(wallet_id, null, mode, $2) where id = any ($1)`,
+    `insert into pb.budgets (id, wallet_id, mode, name, amount_micros, period)
+     select gen_random_uuid(), wallet_id, 'live', 'bench', $2, period
+     from unnest($1::uuid[]) wallet_id, unnest($3::text[]) period`,
+    [wallets.map(({ walletId }) => walletId), limitMicros, periods],
+  );
+  await owner.query(
+    `update pb.keys k set limits_id = pb.save_key_limits(
+       wallet_id, null, mode,
+       $2::jsonb || coalesce((
+         select jsonb_build_object('shared', jsonb_agg(b.id)) from pb.budgets b
+         where b.wallet_id = k.wallet_id and b.name is not null having count(*) > 0
+       ), '{}')
+     ) where id = any ($1)`,
     [
       wallets.map((wallet) => wallet.keyId),
       JSON.stringify({ ...amounts, ...(limits.includes("end_user") && { end_user_period: "day" }) }),

@@ -3,18 +3,18 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { after, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import { expireHolds } from "../../server/src/wallet/statements.ts";
 import { until } from "../../server/test/support/assertions/until.ts";
 import { closeAfter } from "../../server/test/support/close-after.ts";
-import { createTestDatabase } from "../../server/test/support/services/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../server/test/support/services/database.ts";
 import { createTestWallet } from "../../server/test/support/services/server.ts";
 import { type ServerProcess, startServerProcess } from "../../server/test/support/services/server-process.ts";
 import { startHostileUpstream } from "../../server/test/support/upstreams/hostile-upstream.ts";
 import { createNaiveGateway } from "../example/naive-gateway.ts";
 import { parseTarget, type Target } from "./target.ts";
-import { formatReport, testBudget } from "./test-budget.ts";
+import { formatReport, type Report, testBudget } from "./test-budget.ts";
 
 // Set PENNYBLACK_TEST_OVERSPEND_CALLS=5000 for the published figures.
 const calls = Number(process.env["PENNYBLACK_TEST_OVERSPEND_CALLS"] ?? 600);
@@ -34,19 +34,15 @@ function readTarget(name: string, environment: Record<string, string>): Target {
   return parseTarget(readFileSync(new URL(`../targets/${name}.json`, import.meta.url), "utf8"), environment);
 }
 
-test("Pennyblack spends its budget exactly, with dropped connections and killed servers", async (t) => {
+/** Runs the target against a server that is killed, and started again, while calls are in flight. */
+async function testPennyblack(t: TestContext, targetName: string, setUp: SetUp): Promise<Report> {
   const db = await createTestDatabase();
   after(() => db.drop());
   const upstream = closeAfter(await startHostileUpstream());
-  const wallet = await createTestWallet(db, "1.00");
   const settings = { PENNYBLACK_SEARXNG_URL: upstream.url };
   let server: ServerProcess = await startServerProcess(db, settings);
   const { port } = new URL(server.url);
-  const environment = {
-    PENNYBLACK_URL: server.url,
-    PENNYBLACK_API_KEY: wallet.live,
-    PENNYBLACK_MANAGEMENT_KEY: wallet.management,
-  };
+  const environment = { PENNYBLACK_URL: server.url, ...(await setUp(db, server.url)) };
 
   const resting = new AbortController();
   let kills = 0;
@@ -62,7 +58,7 @@ test("Pennyblack spends its budget exactly, with dropped connections and killed 
       server = await startServerProcess(db, { ...settings, PORT: port });
     }
   })();
-  const report = await testBudget(readTarget("pennyblack", environment), {
+  const report = await testBudget(readTarget(targetName, environment), {
     ...options,
     async rest() {
       resting.abort();
@@ -74,6 +70,38 @@ test("Pennyblack spends its budget exactly, with dropped connections and killed 
   });
   t.diagnostic(`${kills} kills\n${formatReport(report)}`);
   assert.ok(kills > 0);
+  return report;
+}
+
+/** Creates the account to spend, and returns the environment variables of the target. */
+type SetUp = (db: TestDatabase, url: string) => Promise<Record<string, string>>;
+
+test("Pennyblack spends its budget exactly, with dropped connections and killed servers", async (t) => {
+  const report = await testPennyblack(t, "pennyblack", async (db) => {
+    const wallet = await createTestWallet(db, "1.00");
+    return { PENNYBLACK_API_KEY: wallet.live, PENNYBLACK_MANAGEMENT_KEY: wallet.management };
+  });
+  assert.ok(report.isExact, formatReport(report));
+  assert.equal(report.charged, budget);
+});
+
+test("Pennyblack spends what another key left of a shared budget exactly", async (t) => {
+  const report = await testPennyblack(t, "pennyblack-budget", async (db, url) => {
+    const wallet = await createTestWallet(db, "5.00");
+    const post = async (path: string, key: string, body: object): Promise<{ id: string; key: string }> => {
+      const headers = { "x-api-key": key, "content-type": "application/json" };
+      const response = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
+      assert.equal(response.status, 200, path);
+      return (await response.json()) as { id: string; key: string };
+    };
+    const fields = { mode: "live", name: "team", amount: "1.05", period: "total" };
+    const { id } = await post("/v1/budgets", wallet.management, fields);
+    const createKey = (name: string) => post("/v1/keys", wallet.management, { mode: "live", name, budgets: [id] });
+    const [other, own] = [await createKey("other"), await createKey("own")];
+    for (let spent = 0; spent < 5; spent += 1) await post("/v1/search", other.key, { query: "cats" });
+    const keys = { PENNYBLACK_API_KEY: own.key, PENNYBLACK_MANAGEMENT_KEY: wallet.management };
+    return { ...keys, PENNYBLACK_BUDGET: id };
+  });
   assert.ok(report.isExact, formatReport(report));
   assert.equal(report.charged, budget);
 });
