@@ -10,7 +10,7 @@ export const applyFaults: readonly PlantedFault[] = [
     find: 'if (stateOf(name) === "absent") createPrivateFile(pathOf(name), "");',
     replace: "",
     tests,
-    caughtBy: "after any change fails (lost), the next run completes without duplicates, and no secret is missing",
+    caughtBy: "a secret that was lost twice is replaced by the third run",
   },
   {
     id: "apply-empty-file-after-refusal",
@@ -65,7 +65,7 @@ export const applyFaults: readonly PlantedFault[] = [
     find: "elsif pb.is_key_id_taken(new_mode, k.external_id) then",
     replace: "elsif false then",
     tests: ["stories/external-ids.test"],
-    caughtBy: "keys: an external id belongs to one object of a wallet and mode, until it is removed",
+    caughtBy: "an external id belongs to one object of a wallet and mode, until it is removed",
   },
   {
     id: "external-id-of-another-wallet",
@@ -74,6 +74,6 @@ export const applyFaults: readonly PlantedFault[] = [
     find: "where k.wallet_id = pb.own_wallet() and k.mode = p_mode and k.external_id",
     replace: "where k.mode = p_mode and k.external_id",
     tests: ["stories/external-ids.test"],
-    caughtBy: "keys: an external id belongs to one object of a wallet and mode, until it is removed",
+    caughtBy: "an external id belongs to one object of a wallet and mode, until it is removed",
   },
 ];

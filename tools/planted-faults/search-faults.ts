@@ -56,7 +56,7 @@ export const keyFaults: PlantedFault[] = [
     id: "scopes-granted-by-server",
     description: "a management key can grant scopes it does not have, as far as the server checks",
     file: "server/src/keys/scopes.ts",
-    find: 'granted.filter((scope) => !onlyForSearchKeys.has(scope) && !hasScope(own, scope));',
+    find: "granted.filter((scope) => !onlyForSearchKeys.has(scope) && !hasScope(own, scope));",
     replace: 'granted.filter((scope) => scope === "keys:write" && !hasScope(own, scope));',
     tests: ["stories/keys.test"],
     caughtBy:

@@ -216,7 +216,7 @@ export const sourceFaults: readonly PlantedFault[] = [
     find: "headers: { ...headers, ...derived }, sources };",
     replace: "headers: { ...headers, ...derived } };",
     tests: ["stories/compat-domains.test"],
-    caughtBy: "exa: lists of domains select the results of a key without a policy",
+    caughtBy: "lists of domains select the results of a key without a policy",
   },
   {
     id: "source-compat-last-list-counts",
@@ -225,7 +225,7 @@ export const sourceFaults: readonly PlantedFault[] = [
     find: "translation.sources = narrowPolicy(translation.sources, sources);",
     replace: "translation.sources = sources;",
     tests: ["stories/compat-domains.test"],
-    caughtBy: "tavily: lists of domains select the results of a key without a policy",
+    caughtBy: "lists of domains select the results of a key without a policy",
   },
   {
     id: "source-compat-hyphen-included",
@@ -234,7 +234,7 @@ export const sourceFaults: readonly PlantedFault[] = [
     find: 'list === "block" || (list === "either" && entry.startsWith("-"))',
     replace: 'list === "block"',
     tests: ["stories/compat-domains.test"],
-    caughtBy: "perplexity: lists of domains select the results of a key without a policy",
+    caughtBy: "lists of domains select the results of a key without a policy",
   },
   {
     id: "source-compat-include-without-filter",
@@ -243,7 +243,7 @@ export const sourceFaults: readonly PlantedFault[] = [
     find: 'caller.mode === "test" ? undefined : search.maxOnlyDomains()',
     replace: "undefined",
     tests: ["stories/compat-domains.test"],
-    caughtBy: "exa: without an upstream that has domain filters, a list to include is refused and one to exclude works",
+    caughtBy: "without an upstream that has domain filters, a list to include is refused and one to exclude works",
   },
   {
     id: "source-repeat-across-policies",

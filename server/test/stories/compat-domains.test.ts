@@ -59,10 +59,10 @@ function assertFiltered(reply: Reply, hosts: readonly string[], filtered: number
 
 const hosts = ["example.com", "docs.example.com", "notexample.com", "example.org", "shop.xn--bcher-kva.example"];
 
-for (const dialect of Object.keys(dialects)) {
-  test(`${dialect}: lists of domains select the results of a key without a policy`, async () => {
+for (const name of Object.keys(dialects)) {
+  test(`${name}: lists of domains select the results of a key without a policy`, async () => {
     tavily.hosts = hosts;
-    const search = (lists: Lists) => send(dialect, wallet.live, lists);
+    const search = (lists: Lists) => send(name, wallet.live, lists);
     assertFiltered(await search({ include: ["Example.com"] }), ["example.com", "docs.example.com"], 3);
     assert.deepEqual(tavily.requests.at(-1)?.["include_domains"], ["example.com"]);
     assertFiltered(await search({ include: ["bücher.example"] }), ["shop.xn--bcher-kva.example"], 4);
@@ -71,10 +71,10 @@ for (const dialect of Object.keys(dialects)) {
     assertFiltered(await search({ include: ["example.com"], exclude: ["docs.example.com"] }), ["example.com"], 4);
   });
 
-  test(`${dialect}: lists of domains narrow the policy of a key and never widen it`, async () => {
+  test(`${name}: lists of domains narrow the policy of a key and never widen it`, async () => {
     tavily.hosts = hosts;
     const only = await createKey({ sources: { only: ["example.com", "example.net"], block: ["www.example.com"] } });
-    const search = (lists: Lists) => send(dialect, only.key, lists);
+    const search = (lists: Lists) => send(name, only.key, lists);
     assertFiltered(await search({ include: ["docs.example.com", "example.org"] }), ["docs.example.com"], 4);
     assert.deepEqual(tavily.requests.at(-1)?.["include_domains"], ["docs.example.com"]);
     assertFiltered(await search({ exclude: ["docs.example.com"] }), ["example.com"], 4);
@@ -90,42 +90,42 @@ for (const dialect of Object.keys(dialects)) {
     assert.equal(tavily.requests.length, calls);
 
     const block = await createKey({ sources: { block: ["docs.example.com", "example.org"] } });
-    assertFiltered(await send(dialect, block.key, { include: ["example.com", "example.org"] }), ["example.com"], 4);
+    assertFiltered(await send(name, block.key, { include: ["example.com", "example.org"] }), ["example.com"], 4);
     const exclude = ["notexample.com"];
-    assertFiltered(await send(dialect, block.key, { exclude }), ["example.com", "shop.xn--bcher-kva.example"], 3);
+    assertFiltered(await send(name, block.key, { exclude }), ["example.com", "shop.xn--bcher-kva.example"], 3);
   });
 
-  test(`${dialect}: a search whose results were all removed is a paid 200 without results`, async () => {
+  test(`${name}: a search whose results were all removed is a paid 200 without results`, async () => {
     tavily.hosts = hosts;
-    const reply = await send(dialect, wallet.live, { include: ["other.example"] });
+    const reply = await send(name, wallet.live, { include: ["other.example"] });
     assertFiltered(reply, [], hosts.length);
     assert.equal(reply.headers.get("wallet-charge"), "0.01;currency=usd");
   });
 
-  test(`${dialect}: without an upstream that has domain filters, a list to include is refused and one to exclude works`, async (t) => {
+  test(`${name}: without an upstream that has domain filters, a list to include is refused and one to exclude works`, async (t) => {
     const { upstream, ...plain } = await createFixture({}, t);
     const own = await plain.createWallet("1.00");
-    const refused = await send(dialect, own.live, { include: ["example.com"] }, { at: plain.server });
+    const refused = await send(name, own.live, { include: ["example.com"] }, { at: plain.server });
     assert.deepEqual([refused.status, refused.body.code], [400, "invalid_request"]);
     const shape = { tavily: refused.body.detail.error, exa: refused.body.error, perplexity: refused.body.message };
     assert.match(
-      shape[dialect as keyof typeof shape],
+      shape[name as keyof typeof shape],
       /is not possible: no search provider of this service can restrict a search to domains\. Remove it, or add `domains` to `compat\.ignore` of the key/,
     );
     assert.equal(refused.headers.get("wallet-charge"), "0.00;currency=usd");
     assert.equal(upstream.requests.length, 0);
 
     const headers = { "pennyblack-ignore": "domains" };
-    const ignored = await send(dialect, own.live, { include: ["example.com"] }, { at: plain.server, headers });
+    const ignored = await send(name, own.live, { include: ["example.com"] }, { at: plain.server, headers });
     assert.deepEqual([ignored.status, ignored.headers.get("search-filtered")], [200, null]);
     const [{ url }] = ignored.body.results;
-    const excluded = await send(dialect, own.live, { exclude: [new URL(url).hostname] }, { at: plain.server });
+    const excluded = await send(name, own.live, { exclude: [new URL(url).hostname] }, { at: plain.server });
     assert.equal(excluded.status, 200, excluded.text);
     assert.ok(Number(excluded.headers.get("search-filtered")) > 0);
     assert.ok(!excluded.text.includes(url));
     assert.equal((await plain.server.readMoney(own.management)).balance, "0.98");
     // The results of test keys are made up.
-    const made = await send(dialect, own.test, { include: ["example.com"] }, { at: plain.server });
+    const made = await send(name, own.test, { include: ["example.com"] }, { at: plain.server });
     assert.deepEqual([made.status, made.headers.get("search-filtered") !== null], [200, true]);
   });
 }
