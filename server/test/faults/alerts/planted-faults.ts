@@ -113,12 +113,13 @@ export const plantedFaults: readonly PlantedFault[] = [
     description: "The clock of the only server jumps ahead by 90 seconds",
     alert: "ClockOffset",
     step: "Synchronize the clock with NTP",
-    serverSettings: () => ({
-      ...fakedClock("+0s"),
-      FAKETIME: "",
-      FAKETIME_TIMESTAMP_FILE: clockFile,
-      FAKETIME_CACHE_DURATION: "1",
-    }),
+    serverSettings() {
+      clockFile = join(mkdtempSync(join(tmpdir(), "pennyblack-clock-")), "offset");
+      writeFileSync(clockFile, "+0s\n");
+      // Without FAKETIME, the library reads the file, and again every second.
+      const { FAKETIME: _offset, ...library } = fakedClock("+0s") ?? {};
+      return { ...library, FAKETIME_TIMESTAMP_FILE: clockFile, FAKETIME_CACHE_DURATION: "1" };
+    },
     plant: async () => writeFileSync(clockFile, "+90s\n"),
     repair: async () => writeFileSync(clockFile, "+0s\n"),
   },
@@ -201,8 +202,7 @@ export const plantedFaults: readonly PlantedFault[] = [
 ];
 
 const intruders: pg.Client[] = [];
-const clockFile = join(mkdtempSync(join(tmpdir(), "pennyblack-clock-")), "offset");
-writeFileSync(clockFile, "+0s\n");
+let clockFile = "";
 
 const newSecret = randomBytes(32).toString("base64");
 const bothSecrets = (db: Installation["db"]): string => `${newSecret},${testEnvironment(db)["PENNYBLACK_SECRET"]}`;
