@@ -144,8 +144,8 @@ export const budgetFaults: readonly PlantedFault[] = [
     file: "ai-sdk/src/web-search.ts",
     find: "asked.add(budget);",
     replace: "",
-    tests: ["test/console/budget-requests.test"],
-    caughtBy: "an agent asks, a person approves, the agent continues, and the raise ends",
+    tests: ["ai-sdk/src/web-search.test"],
+    caughtBy: "a spent shared budget is requested once, with the amount of the developer, and not again after a denial",
   },
   {
     id: "raise-never-ends",
