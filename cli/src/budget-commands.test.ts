@@ -109,3 +109,16 @@ test("opens the page of requests in the browser, and only prints its URL without
   const missing = await cli.run(args, { ...env, BROWSER: join(cli.home, "missing") }, { isTerminal: true });
   assert.deepEqual([missing.code, missing.out], [0, `${url}\n`]);
 });
+
+test("shows an increase that a person has approved", async () => {
+  const wallet = await createTestWallet(db, "1.00");
+  const env = { PENNYBLACK_URL: server.url, PENNYBLACK_MANAGEMENT_KEY: wallet.management };
+  await cli.run(["budgets", "create", "--name", "research", "--amount", "5", "--period", "week"], env);
+  await db.owner.query(
+    "update pb.budgets set raise_micros = 2000000, raise_ends_at = '2099-01-01T00:00:00Z' where wallet_id = $1",
+    [wallet.walletId],
+  );
+  assert.match((await cli.run(["budgets", "list"], env)).out, / 0\.00\/5\.00\+2\.00 /);
+  const { out } = await cli.run(["budgets", "update", "research", "--name", "team"], env);
+  assert.match(out, /^Increase +2\.00 USD more until 2099-.*\nSpent +0\.00 USD, 7\.00 USD left$/m);
+});

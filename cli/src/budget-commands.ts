@@ -1,4 +1,4 @@
-import { type Budget, PennyblackError } from "@pennyblack/sdk";
+import { type Budget, formatUsd, PennyblackError, toMicros } from "@pennyblack/sdk";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addExamples } from "./add-examples.ts";
 import { openApprovals } from "./approve-command.ts";
@@ -92,7 +92,9 @@ async function printBudgets(options: CommonOptions, { connect, print }: Context)
   const rows = budgets.map((budget) => [
     budget.id,
     budget.mode,
-    budget.spent === null ? `${budget.amount} per end user` : `${budget.spent}/${budget.amount}`,
+    budget.spent === null
+      ? `${budget.amount} per end user`
+      : `${budget.spent}/${budget.amount}${budget.increase ? `+${budget.increase.amount}` : ""}`,
     budget.period,
     budget.resets_at === null ? "-" : formatTime(budget.resets_at),
     formatAlerts(budget),
@@ -144,7 +146,8 @@ async function archiveBudget(idOrName: string, options: ArchiveOptions, context:
 
 function outputBudget(budget: Budget, { json }: CommonOptions, { print }: Context): void {
   if (json) return print(JSON.stringify(budget));
-  const { id, name, mode, amount: limit, period, spent, resets_at: resetsAt } = budget;
+  const { id, name, mode, amount, increase, period, spent, resets_at: resetsAt } = budget;
+  const limit = increase ? formatUsd(toMicros(amount) + toMicros(increase.amount)) : amount;
   const per = [...(period === "total" ? [] : [`per ${period}`]), ...(spent === null ? ["per end user"] : [])];
   const spending = spent === null ? [] : [["Spent", `${spent} USD, ${formatRest({ limit, spent })} USD left`]];
   print(
@@ -152,7 +155,8 @@ function outputBudget(budget: Budget, { json }: CommonOptions, { print }: Contex
       ["Budget", sanitize(name)],
       ["ID", id],
       ["Mode", mode],
-      ["Amount", [`${limit} USD`, ...per].join(" ")],
+      ["Amount", [`${amount} USD`, ...per].join(" ")],
+      ...(increase ? [["Increase", `${increase.amount} USD more until ${formatTime(increase.ends_at)}`]] : []),
       ...spending,
       ["Resets", resetsAt === null ? "never" : formatTime(resetsAt)],
       ["Warnings", formatAlerts(budget)],
