@@ -198,7 +198,7 @@ for (const kind of ["sdk", "cli", "mcp", "ai-sdk"] as const) {
     const others = files.filter(
       (file) => !/^package\/(?:dist\/.*(?<!test)\.(?:js|d\.ts)|README\.md|package\.json)$/.test(file),
     );
-    assert.deepEqual(others, ["package/LICENSE"]);
+    assert.deepEqual(others, ["package/LICENSE", ...(kind === "cli" ? ["package/pennyblack.schema.json"] : [])]);
     const [own, root] = [`../../${kind}/LICENSE`, "../../LICENSE"].map((path) => new URL(path, import.meta.url));
     assert.deepEqual(own && readFileSync(own), root && readFileSync(root));
     const { license, repository, homepage, bugs, keywords, publishConfig } = installed.manifests[kind];

@@ -38,7 +38,8 @@ function fileFaults(packed: string, source: string): string[] {
   const compiled = sources.map((file) => file.replace(/^src\/(.*)\.ts$/, "dist/$1.js"));
   const declarations = compiled.map((file) => file.replace(/\.js$/, ".d.ts"));
   const targets = globSync("targets/*.json", { cwd: source });
-  const required = ["package.json", "README.md", "LICENSE", ...compiled, ...targets];
+  const schemas = globSync("*.schema.json", { cwd: source });
+  const required = ["package.json", "README.md", "LICENSE", ...compiled, ...targets, ...schemas];
   const files = readdirSync(packed, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())
     .map((entry) => relative(packed, join(entry.parentPath, entry.name)));

@@ -14,7 +14,7 @@ const listed = new Set([...page.matchAll(/`(\w+\.\w+)`/g)].map(([, column = ""])
  * may return or not.
  */
 const notPersonal = `
-  accounts.label acts.act acts.visibility adjustments.kind adjustments.state budgets.period cell.name
+  accounts.label acts.act acts.visibility adjustments.kind adjustments.state budget_requests.state budgets.period cell.name
   cell_transfers.reference cell_transfers.source_cell cell_transfers.target_cell changes.act changes.actor
   changes.outcome changes.salt changes.values_digest changes.visibility closed_days.searches_sum
   closed_days.transfers_sum closed_months.trial_balance data_keys.sealed data_keys.secret_id event_throttles.type

@@ -37,8 +37,8 @@ test("operators can only read, and every read of the owner's console is served",
   );
   const ofOwners = registeredRoutes(server).filter((route) => route.startsWith(`GET ${prefix}`));
   const missing = ofOwners.filter((route) => !views.includes(route));
-  // The connected apps belong to the sign-in of a person.
-  assert.deepEqual(missing, [`GET ${prefix}/apps`]);
+  // The connected apps belong to the sign-in of a person, and only a person can decide requests for a higher budget.
+  assert.deepEqual(missing, [`GET ${prefix}/apps`, `GET ${prefix}/budget-requests`]);
   assert.ok(views.length > 20);
 });
 
