@@ -114,6 +114,7 @@ test("every block that is not run states the reason", () => {
     ...Array<string>(3).fill("server/test/processes/backup.long.test.ts runs it on its own cluster"),
     "needs Docker; deploy/edge/compose/compose.test.ts checks the files",
     "needs a cluster; deploy/helm/two-cells/two-cells.test.ts checks what it would create",
+    "prints the id of the incident, which the next commands need",
     "needs a payment processor; server/test/stories runs it against a Stripe stub",
   ]);
   assert.ok(blocks.filter(({ language }) => /^(?:sh|ts|python)$/.test(language)).length - reasons.length >= 20);
