@@ -13,7 +13,7 @@ test("each fault has a unique id", () => {
 });
 
 test("each fault applies to the current code, and its test exists", () => {
-  const files = globSync("{server,cli,tools,deploy,eval}/**/*.test.ts", { exclude: ["**/node_modules"] });
+  const files = globSync("{server,ai-sdk,cli,tools,deploy,eval}/**/*.test.ts", { exclude: ["**/node_modules"] });
   for (const fault of plantedFaults) {
     assert.equal(staleReason(fault, readFileSync(fault.file, "utf8")), undefined, fault.id);
     const testFiles = files.filter((file) => fault.tests.some((words) => file.includes(words)));
