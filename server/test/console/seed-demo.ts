@@ -45,6 +45,11 @@ export async function seedDemo(owner: Pool, pepper: Pepper, ownerEmail = "ada@ha
   await owner.query("update pb.keys set revoked_at = clock_timestamp() - interval '9 days' where id = $1", [
     keyIds.retired,
   ]);
+  await owner.query(
+    `insert into pb.budget_requests (id, wallet_id, mode, budget_id, key_id, amount_micros, hours, sends_email, created_at)
+     values ($1, $2, 'live', $3, $4, 10000000, 24, true, clock_timestamp() - interval '20 minutes')`,
+    [randomUUIDv7(), walletId, team, keyIds.agent],
+  );
   await seedApps(owner, pepper, walletId);
   await seedMoney(owner, walletId);
   await seedSearches(owner, walletId, keyIds);
