@@ -1,5 +1,5 @@
 import type { HoldOutcome } from "../../src/wallet/statements.ts";
-import type { ModelBudgetState, ModelHoldOutcome, Resets } from "./ledger-model.ts";
+import type { ModelBudgetState, ModelHoldOutcome, Resets } from "./model-rows.ts";
 
 /** Only the columns that belong to the outcome; the others are undefined. */
 export function comparable(outcome: HoldOutcome | undefined): Record<string, unknown> {

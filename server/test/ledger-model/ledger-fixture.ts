@@ -14,19 +14,11 @@ import {
 import { readLedger } from "../support/assertions/read-ledger.ts";
 import { seedKey, seedSharedBudget, toLimits } from "../support/data/seed-wallet.ts";
 import { shiftCalendar } from "../support/data/shift-calendar.ts";
-import { uuidOf } from "../support/data/uuid-of.ts";
 import type { TestDatabase } from "../support/services/database.ts";
 import { comparable, withResetTimes } from "./compare-outcomes.ts";
 import { describeModel } from "./describe-model.ts";
-import {
-  type BudgetKind,
-  budgetKinds,
-  LedgerModel,
-  type ModelBudget,
-  type Resets,
-  sharedAlerts,
-  sharedName,
-} from "./ledger-model.ts";
+import { LedgerModel } from "./ledger-model.ts";
+import { type BudgetKind, budgetKinds, type ModelBudget, type Resets, sharedAlerts, sharedName } from "./model-rows.ts";
 import {
   type Action,
   type FixturePlan,
@@ -36,6 +28,7 @@ import {
   type SettlePlan,
   type SharedAmounts,
 } from "./plans.ts";
+import { createSearchIds } from "./search-ids.ts";
 
 // Wallets and keys that exist both in PostgreSQL and in the model. Each action is applied to both, and their results and
 // states must be equal.
@@ -436,19 +429,4 @@ function weeklyOf({ shared }: FixtureWallet): ModelBudget {
 
 function sha256(text: string): Buffer {
   return createHash("sha256").update(text).digest();
-}
-
-/** Maps numbers to search ids. The first ids of two wallets are from servers with clocks two days off. */
-function createSearchIds(skewedIds: Set<string>): (wallet: number, search: number) => string {
-  const dayMs = 86_400_000;
-  const ids = new Map([
-    ["0 0", uuidOf(Date.now() - 2 * dayMs)],
-    ["1 0", uuidOf(Date.now() + 2 * dayMs)],
-  ]);
-  for (const id of ids.values()) skewedIds.add(id);
-  return (wallet, search) => {
-    const id = ids.get(`${wallet} ${search}`) ?? randomUUIDv7();
-    ids.set(`${wallet} ${search}`, id);
-    return id;
-  };
 }

@@ -1,5 +1,5 @@
 import type { Micros } from "../../src/lib/money.ts";
-import type { budgetKinds } from "./ledger-model.ts";
+import type { budgetKinds } from "./model-rows.ts";
 
 // The actions of a history. Plans use small numbers as names, so that they often collide and shrink well.
 
