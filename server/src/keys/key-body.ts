@@ -202,7 +202,7 @@ function readFields(body: Static<typeof keyChangesSchema>, faults: Fault[], maxO
     external_id,
   };
   const fields = { name, allowed_ips, expires_at, ...limits, end_user_limit: endUserLimit, ...settings };
-  // JSON.stringify drops undefined fields, which leaves them unchanged.
+  // Undefined fields are not sent, which leaves them unchanged.
   return fields as KeyFields;
 }
 

@@ -1,6 +1,7 @@
 import { randomUUIDv7 } from "node:crypto";
 import { type Actor, asTenant, callAsTenant } from "../db/as-tenant.ts";
 import type { Pool } from "../db/pool.ts";
+import { toJsonb } from "../db/to-jsonb.ts";
 import { type BudgetOfKey, type KeyBudget, readBudgetsOfKeys, readKeyBudgets } from "../wallet/wallet.ts";
 import type { CompatBody } from "./compat.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, startOfKey } from "./key-format.ts";
@@ -91,13 +92,13 @@ export async function createOwnKey(
     startOfKey(key),
     pepper.version,
     digestKey(key, pepper),
-    JSON.stringify(fields),
+    toJsonb(fields),
   ]);
   return { outcome, id, key };
 }
 
 export function changeOwnKey(tenant: Pool, by: Actor, id: string, changes: KeyFields): Promise<KeyOutcome> {
-  return callAsTenant(tenant, by.walletId, "pb.change_own_key($2, $3, $4)", [by.keyId, id, JSON.stringify(changes)]);
+  return callAsTenant(tenant, by.walletId, "pb.change_own_key($2, $3, $4)", [by.keyId, id, toJsonb(changes)]);
 }
 
 export async function rotateOwnKey(

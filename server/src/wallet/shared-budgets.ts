@@ -2,6 +2,7 @@ import { randomUUIDv7 } from "node:crypto";
 import { type Actor, callAsTenant } from "../db/as-tenant.ts";
 import { type Creator, creatorOf } from "../db/creator-of.ts";
 import type { Pool, Queryable } from "../db/pool.ts";
+import { toJsonb } from "../db/to-jsonb.ts";
 import type { Micros } from "../lib/money.ts";
 import type { BudgetPeriod } from "./statements.ts";
 
@@ -188,14 +189,14 @@ export async function createBudget(
     period: period === "total" ? null : period,
     per_end_user: isPerEndUser,
   };
-  const values = [by.keyId, id, JSON.stringify(options)];
+  const values = [by.keyId, id, toJsonb(options)];
   const outcome = await callAsTenant<BudgetOutcome>(pool, by.walletId, "pb.create_own_budget($2, $3, $4)", values);
   return { outcome, id };
 }
 
 /** A new amount applies to the current period, and the amount spent does not change. */
 export function changeBudget(pool: Pool, by: Actor, id: string, changes: BudgetChanges): Promise<BudgetOutcome> {
-  const values = [by.keyId, id, JSON.stringify(toColumns(changes))];
+  const values = [by.keyId, id, toJsonb(toColumns(changes))];
   return callAsTenant(pool, by.walletId, "pb.change_own_budget($2, $3, $4)", values);
 }
 
@@ -203,7 +204,7 @@ export function archiveBudget(pool: Pool, by: Actor, id: string): Promise<Budget
   return callAsTenant(pool, by.walletId, "pb.archive_own_budget($2, $3)", [by.keyId, id]);
 }
 
-/** JSON.stringify drops undefined fields, which leaves them unchanged. */
+/** Undefined fields are not sent, which leaves them unchanged. */
 function toColumns({ name, amount, alerts, externalId }: BudgetChanges) {
   return { name, amount_micros: amount?.toString(), alerts, external_id: externalId };
 }

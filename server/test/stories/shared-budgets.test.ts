@@ -232,3 +232,17 @@ test("a rotated key and its successor share the budgets, and test keys spend pla
   assert.deepEqual(pluck(replies, "status"), [200, 403]);
   assert.equal(replies[0]?.headers.get("wallet-charge"), "0.00;currency=usd");
 });
+
+test("half of a surrogate pair in the name of a budget or key becomes U+FFFD", async () => {
+  const wallet = await createWallet("1.00");
+  const half = { name: "a\ud83d" };
+  const [budget, key] = [await createBudget(wallet, half), await createKey(wallet, half)];
+  const changed = [
+    await manage(wallet, "PATCH", `/v1/budgets/${budget.id}`, half),
+    await manage(wallet, "PATCH", `/v1/keys/${key.id}`, half),
+  ];
+  assert.deepEqual(
+    changed.map(({ body }) => body.name),
+    ["a\ufffd", "a\ufffd"],
+  );
+});

@@ -254,7 +254,7 @@ function RunFields({ draft, errors, onChange }: Props) {
       </div>
       <Checkbox
         mt="xs"
-        label="Every search must name a run"
+        label="Require a run for each search"
         checked={maxRun.required}
         onChange={(event) => onChange({ ...draft, maxRun: { ...maxRun, required: event.currentTarget.checked } })}
       />
