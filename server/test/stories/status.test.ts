@@ -21,6 +21,8 @@ const [first, second] = wallets;
 assert.ok(first && second);
 
 before(async () => {
+  // As at the start of a process. The next report of this server follows after five seconds.
+  assert.equal(await server.app.checkDatabase(), undefined);
   for (const query of ["cats", "dogs", "cats"]) await server.search(first.live, { query, category: "gov" });
   for (let time = 0; time < 2; time += 1) {
     await server.search(
