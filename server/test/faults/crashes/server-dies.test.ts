@@ -9,8 +9,8 @@ import type { Outcome, SearchRequest } from "../send-search.ts";
 import { walletStatements } from "../wallet-statements.ts";
 import { type CrashServer, openCrashFixture } from "./crash-fixture.ts";
 
-// kill -9 between every two steps of a search. A server is killed with a search in each of several steps, once with
-// Idempotency-Keys and once without. Each test then checks the charge, a retry on another server, and that the hold ends.
+// kill -9 between every two steps of a search, with an Idempotency-Key and without one. Each test then checks the charge, a
+// retry on another server, and that the hold ends.
 
 const fixture = await openCrashFixture();
 const { upstream, journal } = fixture;
@@ -61,148 +61,121 @@ async function reachBreak(trial: Trial, status: number, plant: (wire: CrashServe
   return undefined;
 }
 
-/** A stuck hold blocks later holds of the same server, so it is the last of each crash. */
-const crashes: Moment[][] = [
-  [
-    {
-      name: "after its response",
-      async reach({ begin }) {
-        begin();
-        return undefined;
-      },
-      state: "captured",
-      isAnswered: true,
+// Each moment has its own server. With several searches in one server, the first could time out before the last is at its moment.
+const moments: Moment[] = [
+  {
+    name: "after its response",
+    async reach({ begin }) {
+      begin();
+      return undefined;
     },
-    {
-      name: "while the upstream is queried",
-      async reach(trial) {
-        await reachUpstream(trial);
-        return undefined;
-      },
-      state: "pending",
+    state: "captured",
+    isAnswered: true,
+  },
+  {
+    name: "while the upstream is queried",
+    async reach(trial) {
+      await reachUpstream(trial);
+      return undefined;
     },
-    {
-      name: "after an upstream error, before its release reaches the database",
-      reach: (trial) => reachBreak(trial, 503, (wire) => wire.swallowRequest(walletStatements.release)),
-      state: "pending",
+    state: "pending",
+  },
+  {
+    name: "after an upstream error, before its release reaches the database",
+    reach: (trial) => reachBreak(trial, 503, (wire) => wire.swallowRequest(walletStatements.release)),
+    state: "pending",
+  },
+  {
+    name: "after an upstream answer, before its capture reaches the database",
+    reach: (trial) => reachBreak(trial, 200, (wire) => wire.swallowRequest(walletStatements.capture)),
+    state: "pending",
+  },
+  {
+    name: "before its hold reaches the database",
+    async reach({ server, begin }) {
+      const reached = server.wire.swallowRequest(walletStatements.hold);
+      begin();
+      await reached;
+      return undefined;
     },
-    {
-      name: "after an upstream answer, before its capture reaches the database",
-      reach: (trial) => reachBreak(trial, 200, (wire) => wire.swallowRequest(walletStatements.capture)),
-      state: "pending",
+    state: undefined,
+  },
+  {
+    name: "when its release is committed but not acknowledged",
+    reach: (trial) => reachBreak(trial, 503, (wire) => wire.swallowAnswer(walletStatements.release)),
+    state: "released",
+  },
+  {
+    name: "when its capture is committed but not acknowledged",
+    reach: (trial) => reachBreak(trial, 200, (wire) => wire.swallowAnswer(walletStatements.capture)),
+    state: "captured",
+  },
+  {
+    name: "when its hold is committed but not acknowledged",
+    async reach({ server, begin }) {
+      const reached = server.wire.swallowAnswer(walletStatements.hold);
+      begin();
+      await reached;
+      return undefined;
     },
-    {
-      name: "before its hold reaches the database",
-      async reach({ server, begin }) {
-        const reached = server.wire.swallowRequest(walletStatements.hold);
-        begin();
-        await reached;
-        return undefined;
-      },
-      state: undefined,
+    state: "pending",
+  },
+  {
+    name: "while its capture waits for a lock that is then released",
+    reach: async (trial) => (await reachCapture(trial)).release,
+    state: "captured",
+  },
+  {
+    name: "while its hold waits for a lock that is then released",
+    async reach({ wallet, begin }) {
+      const { walletId } = wallet;
+      // Otherwise the search would wait for the same lock to create it.
+      const dataKey = sealNewDataKey(testSecrets, walletId);
+      await fixture.db.owner.query("insert into pb.data_keys values ($1, $2)", [walletId, dataKey]);
+      const lock = await fixture.lock(wallet);
+      begin();
+      await until("the hold waits", async () => (await lock.waiting()) === 1);
+      return lock.release;
     },
-  ],
-  [
-    {
-      name: "when its release is committed but not acknowledged",
-      reach: (trial) => reachBreak(trial, 503, (wire) => wire.swallowAnswer(walletStatements.release)),
-      state: "released",
+    state: "pending",
+  },
+  {
+    name: "while its capture waits for a lock until the lock timeout",
+    async reach(trial) {
+      const lock = await reachCapture(trial);
+      return async () => {
+        await until("the lock wait times out", async () => (await lock.waiting()) === 0);
+        await lock.release();
+      };
     },
-    {
-      name: "when its capture is committed but not acknowledged",
-      reach: (trial) => reachBreak(trial, 200, (wire) => wire.swallowAnswer(walletStatements.capture)),
-      state: "captured",
-    },
-    {
-      name: "when its hold is committed but not acknowledged",
-      async reach({ server, begin }) {
-        const reached = server.wire.swallowAnswer(walletStatements.hold);
-        begin();
-        await reached;
-        return undefined;
-      },
-      state: "pending",
-    },
-  ],
-  [
-    {
-      name: "while its capture waits for a lock that is then released",
-      reach: async (trial) => (await reachCapture(trial)).release,
-      state: "captured",
-    },
-    {
-      name: "while its hold waits for a lock that is then released",
-      async reach({ wallet, begin }) {
-        const { walletId } = wallet;
-        // Otherwise the search would wait for the same lock to create it.
-        const dataKey = sealNewDataKey(testSecrets, walletId);
-        await fixture.db.owner.query("insert into pb.data_keys values ($1, $2)", [walletId, dataKey]);
-        const lock = await fixture.lock(wallet);
-        begin();
-        await until("the hold waits", async () => (await lock.waiting()) === 1);
-        return lock.release;
-      },
-      state: "pending",
-    },
-  ],
-  [
-    {
-      name: "while its capture waits for a lock until the lock timeout",
-      async reach(trial) {
-        const lock = await reachCapture(trial);
-        return async () => {
-          await until("the lock wait times out", async () => (await lock.waiting()) === 0);
-          await lock.release();
-        };
-      },
-      state: "pending",
-    },
-  ],
+    state: "pending",
+  },
 ];
 
-interface Search {
-  moment: Moment;
-  request: SearchRequest;
-  outcomes: Promise<Outcome>[];
-}
-
-for (const [number, moments] of crashes.entries())
+for (const moment of moments)
   for (const hasKey of [true, false])
-    test(`crash ${number + 1} of a server, callers ${hasKey ? "with" : "without"} an Idempotency-Key`, {
-      timeout: 120_000,
-    }, async (t) => {
-      const searches = await crashWith(moments, hasKey);
-      for (const search of searches) await t.test(describe(search), () => assertOutcome(search));
+    test(describe(moment, hasKey), { timeout: 120_000 }, async () => {
+      const server = await fixture.startServer();
+      const wallet = await fixture.createWallet();
+      const request = { wallet, query: randomUUID(), idempotencyKey: hasKey ? randomUUID() : undefined };
+      const outcomes: Promise<Outcome>[] = [];
+      const begin = (): void => void outcomes.push(journal.search(server.url, request));
+      const afterCrash = await moment.reach({ server, wallet, query: request.query, begin });
+      if (moment.isAnswered) await outcomes[0];
+      await server.kill();
+      await afterCrash?.();
+      await fixture.untilQuiet();
+      await assertOutcome(moment, request, outcomes);
       await fixture.assertBooksBalance();
     });
 
-async function crashWith(moments: Moment[], hasKey: boolean): Promise<Search[]> {
-  const server = await fixture.startServer();
-  const searches: Search[] = [];
-  const afterCrashes: (() => Promise<void>)[] = [];
-  for (const moment of moments) {
-    const wallet = await fixture.createWallet();
-    const request = { wallet, query: randomUUID(), idempotencyKey: hasKey ? randomUUID() : undefined };
-    const outcomes: Promise<Outcome>[] = [];
-    const begin = (): void => void outcomes.push(journal.search(server.url, request));
-    const afterCrash = await moment.reach({ server, wallet, query: request.query, begin });
-    if (moment.isAnswered) await outcomes[0];
-    if (afterCrash) afterCrashes.push(afterCrash);
-    searches.push({ moment, request, outcomes });
-  }
-  await server.kill();
-  for (const afterCrash of afterCrashes) await afterCrash();
-  await fixture.untilQuiet();
-  return searches;
-}
-
-function describe({ moment, request }: Search): string {
-  const wasCharged = moment.state === "captured";
+function describe({ name, state }: Moment, hasKey: boolean): string {
+  const wasCharged = state === "captured";
   const retry = wasCharged ? ", and a retry is free" : ", and a retry is charged once";
-  return `a search whose server is killed ${moment.name} is ${wasCharged ? "charged once" : "not charged"}${request.idempotencyKey === undefined ? "" : retry}`;
+  return `a search whose server is killed ${name} is ${wasCharged ? "charged once" : "not charged"}${hasKey ? retry : ""}`;
 }
 
-async function assertOutcome({ moment, request, outcomes }: Search): Promise<void> {
+async function assertOutcome(moment: Moment, request: SearchRequest, outcomes: Promise<Outcome>[]): Promise<void> {
   const { wallet } = request;
   const charges = moment.state === "captured" ? 1 : 0;
   assert.equal((await outcomes[0])?.kind, moment.isAnswered ? "answered" : "closed");
