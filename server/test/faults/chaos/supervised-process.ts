@@ -4,6 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Account } from "../../../src/dev/postgres-programs.ts";
 import { compileCache } from "../../support/services/compile-cache.ts";
+import { sendSignal } from "../../support/services/send-signal.ts";
 
 export interface ProcessOptions {
   name: string;
@@ -83,10 +84,5 @@ export function superviseProcess(options: ProcessOptions): SupervisedProcess {
 
 /** Includes the children of the process, which a shell or npm would leave running. */
 function signalGroup(child: ChildProcess | undefined, signal: NodeJS.Signals): void {
-  if (child?.pid === undefined) return;
-  try {
-    process.kill(-child.pid, signal);
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
-  }
+  if (child?.pid !== undefined) sendSignal(-child.pid, signal);
 }

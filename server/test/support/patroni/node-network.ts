@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { globSync } from "node:fs";
+import { sendSignal } from "../services/send-signal.ts";
 
 // Network namespaces that stand for machines, connected by a bridge to this one. Each has its own address, and can be cut
 // off. Requires root.
@@ -101,13 +102,7 @@ function connectMachine(bridge: string, { namespace, address }: Machine): void {
 
 function killAll({ namespace }: Pick<Machine, "namespace">): void {
   const pids = execFileSync("ip", ["netns", "pids", namespace], { encoding: "utf8" }).split("\n").filter(Boolean);
-  for (const pid of pids) {
-    try {
-      process.kill(Number(pid), "SIGKILL");
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
-    }
-  }
+  for (const pid of pids) sendSignal(Number(pid), "SIGKILL");
 }
 
 function ip(...args: string[]): void {

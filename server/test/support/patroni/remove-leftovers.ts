@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { globSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sendSignal } from "../services/send-signal.ts";
 import { unmountDisk } from "./mount-disk.ts";
 import { removeNetwork } from "./node-network.ts";
 
@@ -27,13 +28,7 @@ export function removeLeftovers(name: string): void {
 }
 
 function isOfDeadProcess(pid: string | undefined): boolean {
-  if (pid === undefined) return false;
-  try {
-    process.kill(Number(pid), 0);
-    return false;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "ESRCH";
-  }
+  return pid !== undefined && !sendSignal(Number(pid), 0);
 }
 
 function disksIn(folder: string): string[] {
