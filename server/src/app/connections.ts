@@ -39,12 +39,13 @@ type Addresses = Pick<
   | "databasePooler"
   | "redisUrl"
 > &
-  Pick<Constants, "redisTimeoutMs">;
+  Pick<Constants, "databaseRequestMs" | "redisTimeoutMs">;
 
 export function openConnections(config: Addresses, log: Log): Connections {
   const onIdleError = (err: Error): void => log.warn({ err }, "idle database connection failed");
   const fence = createFence();
-  const { databasePooler: pooler } = config;
+  const { databasePooler: pooler, databaseRequestMs } = config;
+  const timeouts = { connectTimeoutMs: databaseRequestMs, statementTimeoutMs: databaseRequestMs };
   const ledgerPool = createPool({
     fence,
     pooler,
@@ -60,10 +61,11 @@ export function openConnections(config: Addresses, log: Log): Connections {
     url: config.tenantDatabaseUrl,
     name: "pennyblack tenant",
     connections: serverConnections.tenant,
+    ...timeouts,
     onIdleError,
   });
   const openOptional = (url: string | undefined, name: string, connections: number): Pool | undefined =>
-    url === undefined ? undefined : createPool({ fence, pooler, url, name, connections, onIdleError });
+    url === undefined ? undefined : createPool({ fence, pooler, url, name, connections, ...timeouts, onIdleError });
   const paymentsPool = openOptional(config.paymentsDatabaseUrl, "pennyblack payments", serverConnections.payments);
   const operatorPool = openOptional(config.operatorDatabaseUrl, "pennyblack operator", serverConnections.operator);
   const peoplePool = openOptional(config.peopleDatabaseUrl, "pennyblack people", serverConnections.people);

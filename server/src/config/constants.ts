@@ -11,6 +11,8 @@ export const constants = {
   overloadedAfterMs: 500,
   /** How long a search waits for a primary, so that a shorter switchover fails no search. */
   databaseOutageMs: 8_000,
+  /** How long a request that is not a search waits for a database connection, and how long its statements may take. */
+  databaseRequestMs: 5_000,
   /** How long a request waits for Redis before this server counts alone. */
   redisTimeoutMs: 25,
   /** Searches per second and in flight of one wallet, across all servers, in addition to the limits of its keys. */

@@ -24,6 +24,8 @@ export interface PoolOptions {
   /** Transactions cannot write. */
   isReadOnly?: boolean;
   connections: number;
+  /** How long a checkout waits for a connection. */
+  connectTimeoutMs?: number;
   statementTimeoutMs?: number;
   /** At most a second by default. */
   lockTimeoutMs?: number;
@@ -54,7 +56,7 @@ export function createPool(options: PoolOptions): Pool {
     application_name: options.name,
     max: options.connections,
     // A lane soon resends a batch. Other requests are not resent, so they may wait longer.
-    connectionTimeoutMillis: options.isForSingleStatements ? 2_000 : 5_000,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? (options.isForSingleStatements ? 2_000 : 5_000),
     idleTimeoutMillis: 60_000,
     ...(options.pooler === "transaction" ? {} : sessionSettings(options, statementTimeoutMs)),
     ...(options.isForSingleStatements ? {} : { query_timeout: clientTimeoutMs }),

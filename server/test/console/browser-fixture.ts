@@ -57,6 +57,9 @@ export async function startBrowserFixture(
       try {
         await flow(page);
         assert.deepEqual(errors, []);
+      } catch (error) {
+        const shown = await page.locator("body").innerText({ timeout: 5_000 }).catch(String);
+        throw new Error(`on ${page.url()}, which shows: ${shown}`, { cause: error });
       } finally {
         await context.close();
       }

@@ -63,7 +63,11 @@ export const testSigningSeed = randomBytes(32);
 export const testPepper = { version: 1, bytes: randomBytes(32) };
 
 /** The test, its upstream and its server share an event loop, which is late whenever the machine is busy. */
-const patient = replaceConstants({ overloadedAfterMs: 3_600_000, redisTimeoutMs: 3_600_000 });
+const patient = replaceConstants({
+  overloadedAfterMs: 3_600_000,
+  databaseRequestMs: 60_000,
+  redisTimeoutMs: 3_600_000,
+});
 
 /** A server in this process, on a free port and a test database. Settings override its environment. */
 export async function startTestServer(db: TestDatabase, settings: Record<string, string> = {}): Promise<TestServer> {
