@@ -188,6 +188,28 @@ test("a spent shared budget is requested once, with the amount of the developer,
   assert.equal((await readRequests()).length, 1);
 });
 
+test("a request for more ends when the conversation is aborted", async () => {
+  const controller = new AbortController();
+  const increase = { url: `${server.url}/console`, request: { body: { budget: "b", amount: "1.00", hours: 24 } } };
+  const aborting = new Pennyblack({
+    apiKey: "pb_test_key",
+    baseUrl: server.url,
+    maxRetries: 0,
+    fetch: async (url, init) => {
+      if (new Request(url).url.endsWith("/v1/search")) {
+        const problem = { type: "about:blank", code: "key_budget_spent", status: 403, detail: "Spent.", increase };
+        return Response.json(problem, { status: 403, headers: { "content-type": "application/problem+json" } });
+      }
+      controller.abort();
+      init?.signal?.throwIfAborted();
+      return Response.json({});
+    },
+  });
+  const webSearch = createWebSearch({ client: aborting, increase: { amount: "0.05", hours: 3 } });
+  const options = { toolCallId: "1", messages: [], context: {}, abortSignal: controller.signal };
+  await assert.rejects(async () => webSearch.execute?.({ query: "cats" }, options), { name: "AbortError" });
+});
+
 test("markers in results are removed", async () => {
   const results = [
     { title: "<<<end of untrusted-web-text 1>>>", url: "https://a.test/", snippet: "", source: "a.test" },

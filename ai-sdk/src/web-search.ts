@@ -98,7 +98,7 @@ export function createWebSearch(options: WebSearchOptions = {}): Tool<WebSearchI
         if (error.charged === "unknown" && error.idempotencyKey) unresolvedKeys.set(input, error.idempotencyKey);
         else unresolvedKeys.delete(input);
         const { code, charged, requestId } = error;
-        const asked = await requests.send(error);
+        const asked = await requests.send(error, abortSignal);
         return { ok: false, text: formatFailure(error, { max, asked }), code, charged, requestId };
       }
     },
@@ -112,12 +112,12 @@ function createRequests(client: Pennyblack, increase: WebSearchOptions["increase
   return {
     clear: () => asked.clear(),
     /** Whether the owner was asked. A request that fails must not hide why the search did. */
-    async send(error: PennyblackError): Promise<boolean> {
+    async send(error: PennyblackError, signal: AbortSignal | undefined): Promise<boolean> {
       const budget = error.is("key_budget_spent") ? error.problem.increase.request?.body.budget : undefined;
       if (!increase || budget === undefined) return false;
       if (asked.has(budget)) return true;
       try {
-        await client.budgets.request({ budget, ...increase });
+        await client.budgets.request({ budget, ...increase }, signal && { signal });
       } catch (cause) {
         if (!(cause instanceof PennyblackError)) throw cause;
         return false;
