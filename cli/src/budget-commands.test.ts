@@ -63,6 +63,11 @@ test("a key names budgets by name, and a budget in use is not archived", async (
   const refused = await run("budgets", "archive", "research", "--yes");
   assert.equal(refused.code, 1);
   assert.match(refused.err, /^These keys use the budget "research":\n {2}\S{36} {2}batch\n/);
+  const update = async (...args: string[]): Promise<string> => (await run("keys", "update", "batch", ...args)).out;
+  assert.match(await update("--max-run", "0.25"), /^Each run +at most 0\.25 USD, required$/m);
+  assert.match(await update("--max-run", "0.25", "--no-require-run"), /^Each run +at most 0\.25 USD$/m);
+  assert.match(await update("--max-run", "0.30"), /^Each run +at most 0\.30 USD$/m);
+  assert.match(await update("--max-run", "0.25", "--require-run"), /^Each run +at most 0\.25 USD, required$/m);
   const changed = await run("keys", "update", "batch", "--budget", "none", "--max-run", "none");
   assert.doesNotMatch(changed.out, /Shared budget|Each run/);
   assert.equal((await run("budgets", "archive", "research", "--yes")).code, 0);
@@ -77,6 +82,8 @@ const failures: [args: string[], code: number, message: RegExp][] = [
   [["budgets", "archive", "a"], 2, /Add --yes/],
   [["keys", "create", "--name", "a", "--budget", "b"], 1, /No shared budget has the id or name "b"/],
   [["keys", "update", "a", "--require-run"], 2, /--require-run needs --max-run/],
+  [["keys", "update", "a", "--no-require-run"], 2, /--no-require-run needs --max-run/],
+  [["keys", "update", "a", "--max-run", "none", "--require-run"], 2, /--require-run needs an amount in --max-run/],
 ];
 
 for (const [args, code, message] of failures) {

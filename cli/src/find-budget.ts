@@ -13,10 +13,8 @@ export async function findBudgetIds(client: Pennyblack, names: readonly string[]
   return names.map((name) => selectBudget(budgets, name).id);
 }
 
-export async function listBudgets(client: Pennyblack): Promise<Budget[]> {
-  const budgets: Budget[] = [];
-  for await (const budget of client.budgets.list()) budgets.push(budget);
-  return budgets;
+export function listBudgets(client: Pennyblack): Promise<Budget[]> {
+  return Array.fromAsync(client.budgets.list());
 }
 
 function selectBudget(budgets: readonly Budget[], idOrName: string): Budget {

@@ -6,9 +6,7 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Returns the id of the key with this id or exact name. */
 export async function findKeyId(client: Pennyblack, idOrName: string): Promise<string> {
   if (uuid.test(idOrName)) return idOrName;
-  const keys: Key[] = [];
-  for await (const key of client.keys.list()) keys.push(key);
-  return selectKey(keys, idOrName).id;
+  return selectKey(await Array.fromAsync(client.keys.list()), idOrName).id;
 }
 
 function selectKey(keys: readonly Key[], idOrName: string): Key {

@@ -6,7 +6,7 @@ import type { CommonOptions, Context } from "./context.ts";
 import { findBudgetIds } from "./find-budget.ts";
 import { findKeyId } from "./find-key.ts";
 import { formatKey, formatKeys } from "./format-key.ts";
-import { addKeySettings, changesSources, type KeySettings, readKeySettings } from "./key-settings.ts";
+import { addKeySettings, type KeySettings, keepsPart, readKeySettings } from "./key-settings.ts";
 import { type OutputOptions, outputSecret } from "./output-secret.ts";
 import { formatTime, sanitize, table } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
@@ -84,8 +84,7 @@ function addChangeCommands(keys: Command, context: Context): void {
 }
 
 async function listKeys(options: CommonOptions, { connect, print }: Context): Promise<void> {
-  const keys: Key[] = [];
-  for await (const key of connect("manage", options).keys.list()) keys.push(key);
+  const keys = await Array.fromAsync(connect("manage", options).keys.list());
   if (options.json) return print(JSON.stringify({ keys }));
   if (keys.length === 0) return print("No API keys.");
   print(formatKeys(keys));
@@ -113,8 +112,8 @@ async function updateKey(idOrName: string, options: UpdateOptions, { connect, pr
   const client = connect("manage", options);
   const id = await findKeyId(client, idOrName);
   const budgets = options.budget && { budgets: await findBudgetIds(client, options.budget) };
-  const { sources } = changesSources(options) ? await client.keys.get(id) : {};
-  const key = await client.keys.update(id, { ...changes, ...readKeySettings(options, sources), ...budgets });
+  const current = keepsPart(options) ? await client.keys.get(id) : {};
+  const key = await client.keys.update(id, { ...changes, ...readKeySettings(options, current), ...budgets });
   print(options.json ? JSON.stringify(key) : table(formatKey(key)));
 }
 

@@ -1,4 +1,4 @@
-import type { KeySources, UpdateKeyRequest } from "@pennyblack/sdk";
+import type { Key, KeySources, UpdateKeyRequest } from "@pennyblack/sdk";
 import type { Command } from "commander";
 import { orNone, parseInteger, parseTime, parseUsd, toNullable } from "./common-options.ts";
 import { UsageError } from "./usage-error.ts";
@@ -28,6 +28,7 @@ export function addKeySettings(command: Command): Command {
     .option("--budget <budget...>", 'ids or names of shared budgets, or "none"')
     .option("--max-run <usd>", 'largest budget of a run that searches can name, or "none"', orNone(parseUsd))
     .option("--require-run", "reject searches without a run; needs --max-run")
+    .option("--no-require-run", "accept searches without a run; needs --max-run")
     .option("--expires <time>", 'date (UTC) or time when the key expires, or "none"', orNone(parseTime))
     .option("--allow-ip <address...>", 'IP addresses or networks that may use the key, or "any"')
     .option("--per-second <count>", "maximum number of searches per second", parseInteger)
@@ -36,8 +37,11 @@ export function addKeySettings(command: Command): Command {
     .option("--only <domain...>", 'domains to which results are restricted, or "none"');
 }
 
-/** The members of a request. Settings that were not given are omitted. `sources`: the lists of the key, if it exists. */
-export function readKeySettings(settings: KeySettings, sources?: KeySources | null): Omit<UpdateKeyRequest, "name"> {
+/** The current values of a key that a change of one of their parts keeps. */
+type Current = Partial<Pick<Key, "sources" | "max_run">>;
+
+/** The members of a request. Settings that were not given are omitted. `current`: those of the key, if it exists. */
+export function readKeySettings(settings: KeySettings, current: Current = {}): Omit<UpdateKeyRequest, "name"> {
   const { perDay, perMonth, total, expires, allowIp, perSecond, inFlight } = settings;
   const budget = {
     ...(perDay !== undefined && { day: toNullable(perDay) }),
@@ -50,19 +54,26 @@ export function readKeySettings(settings: KeySettings, sources?: KeySources | nu
     ...(allowIp && { allowed_ips: allowIp.includes("any") ? null : allowIp }),
     ...(perSecond !== undefined && { searches_per_second: perSecond }),
     ...(inFlight !== undefined && { searches_in_flight: inFlight }),
-    ...readMaxRun(settings),
-    ...(changesSources(settings) && { sources: readSources(settings, sources) }),
+    ...readMaxRun(settings, current.max_run),
+    ...(changesSources(settings) && { sources: readSources(settings, current.sources) }),
   };
 }
 
-/** A request replaces both fields, so both are given together. */
-function readMaxRun({ maxRun, requireRun = false }: KeySettings): Pick<UpdateKeyRequest, "max_run"> {
-  if (maxRun === undefined && requireRun) throw new UsageError("--require-run needs --max-run.");
-  if (maxRun === undefined) return {};
-  return { max_run: maxRun === "none" ? null : { max: maxRun, required: requireRun } };
+/** Whether a setting replaces only a part of a value, so that the rest must be read from the key. */
+export function keepsPart(settings: KeySettings): boolean {
+  return changesSources(settings) || settings.maxRun !== undefined;
 }
 
-export function changesSources({ block, only }: KeySettings): boolean {
+/** Both fields, because a request replaces both. */
+function readMaxRun({ maxRun, requireRun }: KeySettings, current?: Key["max_run"]): Pick<UpdateKeyRequest, "max_run"> {
+  if (maxRun === undefined && requireRun !== undefined)
+    throw new UsageError(`--${requireRun ? "" : "no-"}require-run needs --max-run.`);
+  if (maxRun === undefined) return {};
+  if (maxRun === "none" && requireRun) throw new UsageError("--require-run needs an amount in --max-run.");
+  return { max_run: maxRun === "none" ? null : { max: maxRun, required: requireRun ?? current?.required ?? false } };
+}
+
+function changesSources({ block, only }: KeySettings): boolean {
   return block !== undefined || only !== undefined;
 }
 

@@ -1,4 +1,3 @@
-import type { UsagePeriod } from "@pennyblack/sdk";
 import { type Command, Option } from "commander";
 import { addExamples } from "./add-examples.ts";
 import { addOptions, parseUsd } from "./common-options.ts";
@@ -57,9 +56,8 @@ async function printWallet(options: CommonOptions, { connect, print, terminal }:
 
 async function printUsage(options: UsageOptions, { connect, print, terminal }: Context): Promise<void> {
   const { from, to, by, json } = options;
-  const lines: UsagePeriod[] = [];
   const usage = connect("manage", options).usage({ ...(from && { from }), ...(to && { to }), by });
-  for await (const line of usage) lines.push(line);
+  const lines = await Array.fromAsync(usage);
   print(json ? JSON.stringify({ by, usage: lines }) : drawUsage(lines, by, terminal));
 }
 

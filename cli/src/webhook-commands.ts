@@ -109,8 +109,7 @@ function createEventOption(description: string): Option {
 }
 
 async function listWebhooks(options: CommonOptions, { connect, print }: Context): Promise<void> {
-  const webhooks: Webhook[] = [];
-  for await (const webhook of connect("manage", options).webhooks.list()) webhooks.push(webhook);
+  const webhooks = await Array.fromAsync(connect("manage", options).webhooks.list());
   if (options.json) return print(JSON.stringify({ webhooks }));
   if (webhooks.length === 0) return print("No webhooks.");
   const rows = webhooks.map((webhook) => [

@@ -16,7 +16,7 @@ export function addApplyCommand(program: Command, context: Context): void {
   const command = program
     .command("apply")
     .argument("<file>", "settings of a wallet, such as pennyblack.json")
-    .description("create and change keys, budgets, webhooks, alerts and the automatic top-up as a file describes")
+    .description("create and change keys, budgets, webhooks, alerts and the automatic top-up to match a file")
     .option("--plan", "print the changes without making them; exits with 2 if there are any")
     .option("--secrets <folder>", "folder for the files with new secrets, readable only by you");
   addOptions(command).action((file: string, options: ApplyOptions) => applyFile(file, options, context));

@@ -39,7 +39,7 @@ function planUpdate(key: FileKey, existing: Key, { subject, externalIds, path }:
   if (differences.length === 0) return [];
   const names = new Set(differences.map(({ name }) => name));
   const apply: Change["apply"] = async (run) => {
-    const request = { ...toRequest({ ...desired, external_id: key.external_id, mode: key.mode }, run) };
+    const request = toRequest({ ...desired, external_id: key.external_id, mode: key.mode }, run);
     const changes = Object.entries(request).filter(([name]) => names.has(name));
     await run.client.keys.update(existing.id, Object.fromEntries(changes));
   };

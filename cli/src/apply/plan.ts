@@ -29,21 +29,15 @@ function toIdEntry({ id, mode, external_id }: Budget): [string, string][] {
 
 /** Reads only what the file describes, so that the key needs no other scopes. */
 async function readWallet(client: Pennyblack, file: ApplyFile): Promise<Wallet> {
-  const keys = file.keys ? await collect(client.keys.list({ limit: 100 })) : [];
+  const keys = file.keys ? await Array.fromAsync(client.keys.list({ limit: 100 })) : [];
   return {
-    budgets: file.budgets || file.keys ? await collect(client.budgets.list({ limit: 100 })) : [],
+    budgets: file.budgets || file.keys ? await Array.fromAsync(client.budgets.list({ limit: 100 })) : [],
     // Others can have the external id of a revoked key.
     keys: keys.filter(({ state }) => state !== "revoked"),
-    webhooks: file.webhooks ? await collect(client.webhooks.list()) : [],
+    webhooks: file.webhooks ? await Array.fromAsync(client.webhooks.list()) : [],
     alerts: file.alerts && (await client.alerts.get()),
     autoTopUp: file.auto_top_up === undefined ? undefined : await client.autoTopUp.get(),
   };
-}
-
-async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const collected: Item[] = [];
-  for await (const item of items) collected.push(item);
-  return collected;
 }
 
 function findUnlisted(file: ApplyFile, { budgets, keys, webhooks }: Wallet): Plan["unlisted"] {
