@@ -41,7 +41,7 @@ export function ArchiveBudget(props: { budget: Budget; keys: readonly KeyName[];
         <div role="alert">
           <Text size="sm">
             {budget.name} limits the following keys, so it cannot be archived. Edit each key and remove the budget, or
-            revoke the key.
+            revoke the key. An expired key counts until it is revoked.
           </Text>
           <List size="sm" mt="sm" className={classes.keys ?? ""}>
             {inUse.map((key) => (

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import type { Budget, Key } from "@pennyblack/sdk";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import { budgetsQuery } from "../../api/budgets.ts";
 import { keysQuery } from "../../api/keys.ts";
 import { type Mode, walletQuery } from "../../api/wallet.ts";
@@ -42,18 +42,13 @@ export function Budgets() {
       <QueryState query={budgets} title="Couldn't load budgets." rows={6} />
       {budgets.data && <QueryState query={keys} title="Couldn't load the keys of your budgets." rows={6} />}
       {budgets.data && keys.data && (
-        <BelowRequests hasRequests={requests.length > 0}>
+        <Section title="Shared budgets">
           <BudgetLists budgets={budgets.data} keys={keys.data} onCreate={create} />
-        </BelowRequests>
+        </Section>
       )}
       {canEdit && isCreating && <CreateBudget onClose={() => navigate({ search: {}, replace: true })} />}
     </Page>
   );
-}
-
-/** A heading, if another list is above. */
-function BelowRequests({ hasRequests, children }: { hasRequests: boolean; children: ReactNode }) {
-  return hasRequests ? <Section title="Shared budgets">{children}</Section> : children;
 }
 
 function BudgetLists({ budgets, keys, onCreate }: { budgets: Budget[]; keys: Key[]; onCreate: () => void }) {

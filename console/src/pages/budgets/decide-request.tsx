@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { budgetRequestsQuery, type Decision, type IncreaseRequest } from "../../api/budget-requests.ts";
 import { budgetsQuery } from "../../api/budgets.ts";
 import { api } from "../../api/client.ts";
+import { keysQuery } from "../../api/keys.ts";
 import { walletPath } from "../../api/wallet.ts";
 import { Dialog } from "../../components/dialog.tsx";
 import { RelativeTime } from "../../components/relative-time.tsx";
@@ -30,7 +31,7 @@ export function DecideRequest({ request, choice, onClose, onDecided }: Props) {
       await Promise.all([
         queries.invalidateQueries(budgetRequestsQuery(id)),
         queries.invalidateQueries(budgetsQuery(id)),
-        queries.invalidateQueries({ queryKey: ["wallet", id, "keys"] }),
+        queries.invalidateQueries(keysQuery(id)),
       ]);
       onDecided(decision);
     },

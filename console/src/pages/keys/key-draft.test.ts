@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { emptyDraft, findErrors, toChanges, toDraft, toNewKey } from "./key-draft.ts";
+import { emptyDraft, findErrors, type KeyDraft, toChanges, toDraft, toNewKey } from "./key-draft.ts";
 
 const now = new Date("2030-01-31T12:00:00Z");
 
@@ -47,19 +47,21 @@ test("a management key has no budget", () => {
   assert.deepEqual(Object.keys(body), ["mode", "name", "expires_at", "allowed_ips"]);
 });
 
+const invalid: KeyDraft = {
+  ...emptyDraft("live"),
+  budget: { total: "much", day: "", month: "" },
+  endUserLimit: { amount: "little", period: "day" },
+  maxRun: { max: "", required: true },
+  expires: "2029-01-01T00:00",
+  ips: "localhost",
+  block: "https://example.com",
+  only: "example.com\ncom",
+  perSecond: "many",
+  inFlight: "0",
+};
+
 test("reports errors by field", () => {
-  const draft = {
-    ...emptyDraft("live"),
-    budget: { total: "much", day: "", month: "" },
-    endUserLimit: { amount: "little", period: "day" as const },
-    maxRun: { max: "", required: true },
-    expires: "2029-01-01T00:00",
-    ips: "localhost",
-    block: "https://example.com",
-    only: "example.com\ncom",
-    inFlight: "0",
-  };
-  assert.deepEqual(Object.keys(findErrors(draft, now)).toSorted(), [
+  assert.deepEqual(Object.keys(findErrors(invalid, now)).toSorted(), [
     "block",
     "endUserLimit",
     "expires",
@@ -68,8 +70,14 @@ test("reports errors by field", () => {
     "maxRun",
     "name",
     "only",
+    "perSecond",
     "total",
   ]);
+});
+
+test("fields that a management key does not have cause no error", () => {
+  const errors = findErrors({ ...invalid, mode: "mgmt" }, now);
+  assert.deepEqual(Object.keys(errors).toSorted(), ["expires", "ips", "name"]);
 });
 
 test("saving an unedited key changes nothing", () => {

@@ -76,6 +76,18 @@ export function findErrors(draft: KeyDraft, now: Date): KeyErrors {
   const name = draft.name.trim();
   if (name === "") errors.name = "Enter a name.";
   if (name.length > 100) errors.name = "Use at most 100 characters.";
+  if (draft.expires !== "" && !(Date.parse(draft.expires) > now.getTime()))
+    errors.expires = "Enter a future date and time.";
+  if (splitList(draft.ips).some((ip) => !/^[\da-f.:]+(?:\/\d{1,3})?$/i.test(ip))) {
+    errors.ips = "Enter IP addresses or ranges such as 203.0.113.7 or 2001:db8::/32, one per line.";
+  }
+  // The form does not show the other fields of a management key.
+  return draft.mode === "mgmt" ? errors : { ...errors, ...findSearchErrors(draft) };
+}
+
+/** Errors of the fields that only keys for searches have. */
+function findSearchErrors(draft: KeyDraft): KeyErrors {
+  const errors: KeyErrors = {};
   for (const period of ["total", "day", "month"] as const) {
     const text = draft.budget[period].trim();
     if (!isAmount(text)) errors[period] = "Enter an amount such as 5 or 12.50.";
@@ -84,17 +96,12 @@ export function findErrors(draft: KeyDraft, now: Date): KeyErrors {
   const { max, required } = draft.maxRun;
   if (!isAmount(max.trim())) errors.maxRun = "Enter an amount such as 0.50.";
   else if (required && max.trim() === "") errors.maxRun = "Enter the largest budget of a run.";
-  if (draft.expires !== "" && !(Date.parse(draft.expires) > now.getTime()))
-    errors.expires = "Enter a future date and time.";
   for (const field of ["block", "only"] as const) {
     const invalid = splitList(draft[field]).find(
       (domain) => !/^[^\s/:*@]+\.(?!\d+\.?$)[^\s/:*@.]{2,}\.?$/u.test(domain),
     );
     if (invalid !== undefined)
       errors[field] = `Enter domains such as example.com, one per line. ${invalid} is not one.`;
-  }
-  if (splitList(draft.ips).some((ip) => !/^[\da-f.:]+(?:\/\d{1,3})?$/i.test(ip))) {
-    errors.ips = "Enter IP addresses or ranges such as 203.0.113.7 or 2001:db8::/32, one per line.";
   }
   for (const field of ["perSecond", "inFlight"] as const) {
     const text = draft[field].trim();

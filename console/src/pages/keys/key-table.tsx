@@ -75,7 +75,7 @@ function KeyRow({ apiKey, allKeys, price, onAction }: Omit<Props, "keys"> & { ap
       </Cell>
       {canEdit && (
         <ActionsCell>
-          {apiKey.state === "active" && (
+          {apiKey.state !== "revoked" && (
             <KeyMenu apiKey={apiKey} isReplaced={successor !== undefined} onAction={onAction} />
           )}
         </ActionsCell>
@@ -102,7 +102,7 @@ function KeyMenu({
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        {!isReplaced && (
+        {apiKey.state === "active" && !isReplaced && (
           <>
             <Menu.Item onClick={() => onAction({ action: "change", key: apiKey })}>Edit</Menu.Item>
             <Menu.Item onClick={() => onAction({ action: "rotate", key: apiKey })}>Rotate</Menu.Item>
