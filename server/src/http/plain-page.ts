@@ -26,9 +26,9 @@ export function plainPage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title><style>${style}</style></head>
-<body>
+<body><main>
 ${body}
-</body>
+</main></body>
 </html>
 `;
 }

@@ -41,6 +41,18 @@ describe("browser security", { skip: noBrowser }, async () => {
     await context.close();
   });
 
+  test("the search of the docs works under their policy and finds the page of a word first", async () => {
+    const { page, context, errors } = await openPage(browser);
+    await page.goto(`${fixture.server.url}/docs/quickstart`);
+    await page.getByRole("button", { name: "Search" }).first().click();
+    await page.getByRole("searchbox").fill("budget");
+    const hit = page.locator("#localsearch-list a").first();
+    await hit.waitFor();
+    assert.match((await hit.textContent()) ?? "", /^#Budgets/);
+    assert.deepEqual(errors, []);
+    await context.close();
+  });
+
   test("opening a sign-in link does nothing until the button is pressed, and the page shows whose link it is", async () => {
     const link = await makeSignInLink(fixture.db.owner, {
       email: demo.ownerEmail,

@@ -11,10 +11,15 @@ import { installOnDemand } from "../../../tools/on-demand/install-on-demand.ts";
 import { startBrowserFixture } from "./browser-fixture.ts";
 
 /** The parts of Lighthouse's API used here. */
-type Lighthouse = (
-  url: string,
-  flags: Record<string, unknown>,
-) => Promise<{ lhr: { categories: Record<string, { score: number | null } | undefined> } } | undefined>;
+type Lighthouse = (url: string, flags: Record<string, unknown>) => Promise<{ lhr: Report } | undefined>;
+
+interface Report {
+  categories: Record<string, { score: number | null; auditRefs: { id: string; weight: number }[] } | undefined>;
+  audits: Record<
+    string,
+    { score: number | null; title: string; details?: { items?: { node?: { snippet: string } }[] } }
+  >;
+}
 
 const { resolve } = createRequire(join(installOnDemand("lighthouse"), "package.json"));
 const { default: lighthouse } = (await import(resolve("lighthouse"))) as { default: Lighthouse };
@@ -23,6 +28,11 @@ const minScore = 95;
 const fixture = await startBrowserFixture({}, [`--remote-debugging-port=${port}`]);
 let isGood = true;
 try {
+  for (const path of ["/", "/docs/", "/docs/quickstart", "/docs/reference/keys", "/docs/problems/key_budget_spent"]) {
+    const { accessibility, faults } = await measure(path, { categories: ["accessibility"] });
+    isGood &&= accessibility === 100;
+    console.log([`${path} accessibility: ${accessibility}`, ...faults].join("\n  "));
+  }
   const { walletId, ownerEmail } = fixture.demo;
   const page = await fixture.browser.newPage();
   await fixture.signIn(page, ownerEmail);
@@ -31,18 +41,14 @@ try {
   console.log(`load ${(loadavg()[0] ?? 0).toFixed(1)}`);
   for (const path of ["", "/playground"]) {
     const runs = [];
-    for (let run = 0; run < 3; run += 1) runs.push(await measure(`/console/w/${walletId}${path}`, signedIn));
+    for (let run = 0; run < 3; run += 1)
+      runs.push(await measure(`/console/w/${walletId}${path}`, { extraHeaders: signedIn }));
     for (const name of ["performance", "accessibility"] as const) {
       const scores = runs.map((run) => run[name]);
       const median = scores.toSorted((a, b) => a - b)[1] ?? 0;
       isGood &&= median >= minScore;
       console.log(`${path === "" ? "/overview" : path} ${name}: median ${median} of ${scores.join(", ")}`);
     }
-  }
-  for (const path of ["/", "/docs/", "/docs/quickstart", "/docs/reference/keys", "/docs/problems/key_budget_spent"]) {
-    const { accessibility } = await measure(path, {});
-    isGood &&= accessibility === 100;
-    console.log(`${path} accessibility: ${accessibility}`);
   }
 } finally {
   await fixture.close();
@@ -51,11 +57,14 @@ process.exitCode = isGood ? 0 : 1;
 
 async function measure(
   path: string,
-  extraHeaders: Record<string, string>,
-): Promise<{ performance: number; accessibility: number }> {
+  {
+    categories = ["performance", "accessibility"],
+    extraHeaders = {},
+  }: { categories?: string[]; extraHeaders?: Record<string, string> },
+): Promise<{ performance: number; accessibility: number; faults: string[] }> {
   const result = await lighthouse(`${fixture.server.url}${path}`, {
     port,
-    onlyCategories: ["performance", "accessibility"],
+    onlyCategories: categories,
     extraHeaders,
     // Desktop scores: the console is rarely used on throttled phones.
     formFactor: "desktop",
@@ -71,5 +80,10 @@ async function measure(
     logLevel: "error",
   });
   const score = (name: string): number => Math.round((result?.lhr.categories[name]?.score ?? 0) * 100);
-  return { performance: score("performance"), accessibility: score("accessibility") };
+  const faults = (result?.lhr.categories["accessibility"]?.auditRefs ?? []).flatMap(({ id, weight }) => {
+    const audit = result?.lhr.audits[id];
+    if (weight === 0 || audit?.score !== 0) return [];
+    return [audit.title, ...(audit.details?.items ?? []).map(({ node }) => `  ${node?.snippet}`)];
+  });
+  return { performance: score("performance"), accessibility: score("accessibility"), faults };
 }

@@ -13,6 +13,20 @@ export interface AccessibilityVariant extends Pick<BrowserContextOptions, "color
   rules?: string[];
 }
 
+/** One of each kind. */
+const publicPages = [
+  "/",
+  "/status",
+  "/docs/",
+  "/docs/quickstart",
+  "/docs/reference/keys",
+  "/docs/problems/key_budget_spent",
+];
+
+/** The search button and the groups of the sidebar of VitePress's theme. */
+const ofTheme =
+  /: (?:label-content-name-mismatch: <button [^>]*class="DocSearch|nested-interactive: <div class="item")/;
+
 /** Runs axe on every page of both consoles, and reports pages that scroll sideways. */
 export function testAccessibility(name: string, { rules, ...variant }: AccessibilityVariant): void {
   describe(`accessibility: ${name}`, { skip: noBrowser }, async () => {
@@ -47,6 +61,19 @@ export function testAccessibility(name: string, { rules, ...variant }: Accessibi
         await page.goto(`${fixture.server.url}/console/w/${demo.walletId}/no-such-page`);
         await page.getByRole("heading", { name: "Not found" }).waitFor();
         found.push(...(await violations(page, "not found")), ...(await overflow(page, "not found")));
+        assert.deepEqual(found, []);
+      }, variant);
+    });
+
+    test(`the landing page, the status page and the docs have no accessibility violations: ${name}`, async () => {
+      await fixture.visit(async (page) => {
+        const found: string[] = [];
+        for (const path of publicPages) {
+          await page.goto(`${fixture.server.url}${path}`);
+          await page.getByRole("heading", { level: 1 }).waitFor();
+          const own = (await violations(page, path)).filter((violation) => !ofTheme.test(violation));
+          found.push(...own, ...(await overflow(page, path)));
+        }
         assert.deepEqual(found, []);
       }, variant);
     });
