@@ -54,7 +54,7 @@ export function budgetRequestRoutes(dependencies: BudgetRouteDependencies & { pu
       tag: "Budgets",
       summary: "Request a higher budget",
       description:
-        "Asks a person to raise a shared budget of the key of this request for some hours. Members of the account get an event and an email, and decide in the console. No API key can approve a request. A request is open for 7 days, and an equal request of the same key is the same one. An approved increase is part of `limit` in `GET /v1/key`, and ends without a further request. Budgets per end user cannot be raised.",
+        "Asks a person to raise a shared budget of the key of this request for some hours. For a live budget, webhooks receive `budget.increase_requested` and the address for alerts gets an email. Owners and developers decide in the console. No API key can approve a request. A request is open for 7 days. Sending the same request again returns the open one. An approved increase is part of `limit` in `GET /v1/key` until it ends. Budgets per end user cannot be raised.",
       requestBody: requestSchema,
       answer: createdSchema,
       problems: ["not_found", "budget_requests_open", ...bodyProblems, ...managementProblems],

@@ -8,6 +8,7 @@ export function describeInvalidKey(key: string): string {
   if (!/^pb_(?:live|test|mgmt)_/.test(key)) return "This is not an API key of this service";
   const length = /^pb_[a-z]+_[0-9a-z]{10}_/.test(key) ? labelledKeyLength : keyLength;
   if (key.length !== length) return `The API key has ${key.length} characters instead of ${length}`;
-  if (readKeyMode(key) === undefined) return "The API key has a wrong character, because its checksum does not match";
+  if (readKeyMode(key) === undefined)
+    return "The checksum of the API key does not match, so at least one character is wrong";
   return "This server has no such API key";
 }

@@ -139,7 +139,7 @@ function create({ tenant, guard, pepper, maxOnlyDomains }: KeyRouteDependencies)
     tag: "Keys",
     summary: "Create a key",
     description:
-      "Returns the key itself, which no later response contains. If the response is lost, revoke the key by its id and create another. A key cannot grant a scope it does not have, except `search`, which management keys cannot have. Any key with `keys:write` can therefore create keys that search and spend. If your key has `allowed_ips` or `expires_at`, a new management key has the same unless you send narrower ones.",
+      "Returns the key itself, which no later response contains. If the response is lost, revoke the key by its id and create another. A key cannot grant a scope it does not have, except `search` and `budgets:request`. Any key with `keys:write` can therefore create keys that search and spend. If your key has `allowed_ips` or `expires_at`, a new management key has the same unless you send narrower ones.",
     requestBody: newKeySchema,
     answer: createdKeySchema,
     problems: ["key_limit_reached", ...bodyProblems, ...managementProblems],

@@ -14,7 +14,7 @@ import { maxSearches } from "./key-body.ts";
 import { type CachedKey, createKeyCache } from "./key-cache.ts";
 import { digestKey, type KeyMode, mintKey, type Pepper, readKeyMode, startOfKey } from "./key-format.ts";
 import { type MaxRunBody, toMaxRun } from "./max-run.ts";
-import { defaultScopes, hasScope, type Scope } from "./scopes.ts";
+import { defaultScopes, hasScope, type Scope, scopesOf } from "./scopes.ts";
 import { type SourcesBody, toSourcePolicy } from "./source-policy.ts";
 
 export { type KeyMode, keyPattern, type Pepper } from "./key-format.ts";
@@ -298,6 +298,7 @@ export function insufficientScope(scope: Scope, mode: KeyMode): Problem {
 
 function adviceFor(scope: Scope, mode: KeyMode): string {
   if (scope === "search") return "To search, use a key that starts with `pb_live_` or `pb_test_`";
+  if (!scopesOf.mgmt.includes(scope)) return "Use a live or test key that has it, or create one with `POST /v1/keys`";
   if (mode === "mgmt") return "Use a management key that has it, or create one with `POST /v1/keys`";
   return "Search keys only search, so use a management key, which starts with `pb_mgmt_`";
 }

@@ -19,6 +19,7 @@ const requestPath = "/v1/key/budget-requests";
 
 interface Team {
   email: string;
+  accountId: string;
   walletId: string;
   owner: Browser;
   /** Sends a request to the console's API of the wallet. */
@@ -29,7 +30,7 @@ interface Team {
 
 async function openTeam(): Promise<Team> {
   const email = someone("owner");
-  const { walletId } = await fixture.openAccount(email);
+  const { accountId, walletId } = await fixture.openAccount(email);
   const owner = await fixture.signIn(email);
   const send: Team["send"] = (method, path, body, browser = owner) =>
     browser.send(method, `wallets/${walletId}/${path}`, body);
@@ -40,6 +41,7 @@ async function openTeam(): Promise<Team> {
   };
   return {
     email,
+    accountId,
     walletId,
     owner,
     send,
@@ -67,7 +69,7 @@ const endRaise = (budget: string) =>
   db.owner.query("update pb.budgets set raise_ends_at = clock_timestamp() where id = $1", [budget]);
 
 const eventsOf = async (walletId: string, type: string): Promise<Record<string, unknown>[]> => {
-  const text = "select data from pb.events where wallet_id = $1 and type = $2 order by id";
+  const text = "select data from pb.events where wallet_id = $1 and type = $2 order by created_at";
   const { rows } = await db.owner.query<{ data: Record<string, unknown> }>(text, [walletId, type]);
   return rows.map(({ data }) => data);
 };
@@ -151,12 +153,11 @@ test("no API key of any scope can approve or deny a request", async () => {
 
 test("an approval requires a recent sign-in and the role of a developer, and a request is decided once", async () => {
   const team = await openTeam();
-  const { accountId } = await accountOf(team.walletId);
   const budget = await team.createBudget();
   const { key } = await team.createKey([budget]);
   const { id } = (await ask(key, budget)).body;
   const [viewer, stranger] = [someone("viewer"), await openTeam()];
-  await fixture.addMember(accountId, viewer, "viewer");
+  await fixture.addMember(team.accountId, viewer, "viewer");
   const path = `/console/api/wallets/${team.walletId}/budget-requests/${id}/approve`;
   assertProblem(await decide(team, id, "approve", await fixture.signIn(viewer)), "insufficient_role", path);
   assertProblem(await decide(team, id, "approve", stranger.owner), "not_found", path);
@@ -268,8 +269,10 @@ test("only a key with the scope requests, only for its own shared budgets, and w
   const plain = await team.createKey([budget], { scopes: ["search"] });
   await team.createKey([other]);
   const { key: management } = await createTestKey(db, { walletId: team.walletId, mode: "mgmt", scopes: scopesOf.mgmt });
-  for (const without of [plain.key, management])
-    assertProblem(await ask(without, budget), "insufficient_scope", requestPath);
+  for (const without of [plain.key, management]) {
+    const { detail } = assertProblem(await ask(without, budget), "insufficient_scope", requestPath);
+    assert.match(String(detail), /Use a live or test key that has it, or create one with `POST \/v1\/keys`\.$/);
+  }
   for (const id of [other, foreign, randomUUIDv7()]) assertProblem(await ask(key, id), "not_found", requestPath);
   const invalid = [
     { budget: perEndUser },
@@ -283,11 +286,3 @@ test("only a key with the scope requests, only for its own shared budgets, and w
   const { rows } = await db.owner.query("select from pb.budget_requests where wallet_id = $1", [team.walletId]);
   assert.equal(rows.length, 0);
 });
-
-async function accountOf(walletId: string): Promise<{ accountId: string }> {
-  const { rows } = await db.owner.query<{ accountId: string }>(
-    `select account_id as "accountId" from pb.wallets where id = $1`,
-    [walletId],
-  );
-  return rows[0] ?? assert.fail();
-}

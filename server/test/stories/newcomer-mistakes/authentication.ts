@@ -61,7 +61,7 @@ export const authenticationMistakes: Mistake[] = [
     "a key with a typo",
     authorize((key) => `Bearer ${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`),
     "401 api_key_invalid",
-    "The API key has a wrong character, because its checksum does not match. You were not charged. Send the whole key, which starts with `pb_live_`, `pb_test_` or `pb_mgmt_` and has 44 or 55 characters.",
+    "The checksum of the API key does not match, so at least one character is wrong. You were not charged. Send the whole key, which starts with `pb_live_`, `pb_test_` or `pb_mgmt_` and has 44 or 55 characters.",
   ],
   [
     "a key of another service",
