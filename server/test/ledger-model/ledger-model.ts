@@ -95,13 +95,13 @@ export class LedgerModel {
     for (const window of this.windows.values()) if (window.budgetId === id) window.max = amount;
   }
 
-  /** Once per window and percentage, while the amount spent is at least that part of the budget. */
+  /** Once per window and percentage, while the amount spent is at least that part of the limit in its row. */
   #warn(): void {
     for (const window of this.windows.values()) {
-      const { kind, isShared, spent, max } = window;
+      const { kind, isShared, spent, written } = window;
       if (!isShared || kind !== "week" || this.hasEnded(window)) continue;
       for (const percent of sharedAlerts) {
-        const isReached = spent * 100n >= max * BigInt(percent);
+        const isReached = spent * 100n >= written * BigInt(percent);
         if (isReached && percent <= window.warned) this.seen.add("not warned again");
         if (!isReached || percent <= window.warned) continue;
         window.warned = percent;
