@@ -175,11 +175,12 @@ create table pb.budgets (
   created_at timestamptz not null default clock_timestamp(),
   archived_at timestamptz,
   external_id text check (length(external_id) between 1 and 64),
-  constraint budgets_by_mode unique (wallet_id, id, mode),
+  constraint budgets_by_mode unique (id, wallet_id, mode),
   constraint end_user_limit_with_period check (period is not null or not per_end_user),
   constraint raise_has_end check ((raise_micros is null) = (raise_ends_at is null))
 );
 
+create index budgets_by_wallet on pb.budgets (wallet_id);
 create unique index budgets_by_external_id on pb.budgets (wallet_id, mode, external_id)
   where external_id is not null and archived_at is null;
 create index archived_budgets on pb.budgets (archived_at) where archived_at is not null;
@@ -189,7 +190,7 @@ create table pb.key_limits (
   id uuid primary key,
   wallet_id uuid not null references pb.wallets,
   mode pb.key_mode not null,
-  constraint key_limits_by_mode unique (wallet_id, id, mode)
+  constraint key_limits_by_mode unique (id, wallet_id, mode)
 );
 
 -- The first budget that is spent, by position, is the one that is reported. Those per end user are last. The key's own limits have
@@ -303,7 +304,7 @@ create table pb.keys (
   sources jsonb constraint sources_is_object check (jsonb_typeof(sources) = 'object'),
   max_run jsonb constraint max_run_is_object check (jsonb_typeof(max_run) = 'object'),
   external_id text check (length(external_id) between 1 and 64),
-  unique (wallet_id, id),
+  unique (id, wallet_id),
   constraint known_scopes
     check (scopes <@ array[
       'search', 'wallet:read', 'wallet:write', 'keys:read', 'keys:write', 'webhooks:write', 'activity:read',
@@ -321,6 +322,7 @@ create table pb.keys (
   constraint rotation_in_same_wallet foreign key (wallet_id, rotated_from) references pb.keys (wallet_id, id)
 ) with (fillfactor = 70);
 
+create index keys_by_wallet on pb.keys (wallet_id);
 -- `pennyblack apply` finds its objects by these ids. A retry of a creation whose response was lost must not create a second one.
 create unique index keys_by_external_id on pb.keys (wallet_id, mode, external_id)
   where external_id is not null and revoked_at is null;

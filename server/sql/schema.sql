@@ -7357,7 +7357,7 @@ ALTER TABLE ONLY pb.budget_windows
     ADD CONSTRAINT budget_windows_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY pb.budgets
-    ADD CONSTRAINT budgets_by_mode UNIQUE (wallet_id, id, mode);
+    ADD CONSTRAINT budgets_by_mode UNIQUE (id, wallet_id, mode);
 
 ALTER TABLE ONLY pb.budgets
     ADD CONSTRAINT budgets_pkey PRIMARY KEY (id);
@@ -7423,7 +7423,7 @@ ALTER TABLE ONLY pb.key_limit_budgets
     ADD CONSTRAINT key_limit_budgets_pkey PRIMARY KEY (limits_id, "position");
 
 ALTER TABLE ONLY pb.key_limits
-    ADD CONSTRAINT key_limits_by_mode UNIQUE (wallet_id, id, mode);
+    ADD CONSTRAINT key_limits_by_mode UNIQUE (id, wallet_id, mode);
 
 ALTER TABLE ONLY pb.key_limits
     ADD CONSTRAINT key_limits_pkey PRIMARY KEY (id);
@@ -7432,10 +7432,10 @@ ALTER TABLE ONLY pb.keys
     ADD CONSTRAINT keys_digest_key UNIQUE (digest);
 
 ALTER TABLE ONLY pb.keys
-    ADD CONSTRAINT keys_pkey PRIMARY KEY (id);
+    ADD CONSTRAINT keys_id_wallet_id_key UNIQUE (id, wallet_id);
 
 ALTER TABLE ONLY pb.keys
-    ADD CONSTRAINT keys_wallet_id_id_key UNIQUE (wallet_id, id);
+    ADD CONSTRAINT keys_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY pb.latency_days
     ADD CONSTRAINT latency_days_pkey PRIMARY KEY (day, up_to_ms);
@@ -7663,6 +7663,8 @@ CREATE INDEX budget_requests_by_wallet ON pb.budget_requests USING btree (wallet
 
 CREATE UNIQUE INDEX budgets_by_external_id ON pb.budgets USING btree (wallet_id, mode, external_id) WHERE ((external_id IS NOT NULL) AND (archived_at IS NULL));
 
+CREATE INDEX budgets_by_wallet ON pb.budgets USING btree (wallet_id);
+
 CREATE INDEX changes_by_account ON pb.changes USING btree (account_id, number DESC) WHERE (account_id IS NOT NULL);
 
 CREATE INDEX changes_by_actor ON pb.changes USING btree (actor_id) WHERE (actor_id IS NOT NULL);
@@ -7698,6 +7700,8 @@ CREATE INDEX key_limits_by_budget ON pb.key_limit_budgets USING btree (budget_id
 CREATE INDEX keys_by_change ON pb.keys USING btree (changed_at) WHERE (changed_at > '-infinity'::timestamp with time zone);
 
 CREATE UNIQUE INDEX keys_by_external_id ON pb.keys USING btree (wallet_id, mode, external_id) WHERE ((external_id IS NOT NULL) AND (revoked_at IS NULL));
+
+CREATE INDEX keys_by_wallet ON pb.keys USING btree (wallet_id);
 
 CREATE INDEX keys_not_revoked ON pb.keys USING btree (wallet_id, id DESC) WHERE (revoked_at IS NULL);
 

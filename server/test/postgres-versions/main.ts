@@ -1,14 +1,27 @@
-// `npm run test:postgres -- 15 18`: runs the tests of the wallet, the plans of its statements, the ledger model and the stories
-// on these versions of PostgreSQL from npm. Without arguments: on every supported version.
+// Runs the tests of the wallet, the plans of its statements, the ledger model and the stories on versions of PostgreSQL from npm.
+//
+//   npm run test:postgres                         on every supported version
+//   npm run test:postgres -- 15 18                on these versions
+//   npm run test:postgres -- --only wallet/plans  only files whose path contains this; can be repeated
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { parseArgs } from "node:util";
 import { startPrivatePostgres } from "../support/services/private-postgres.ts";
 
-const tests = ["server/src/wallet/", "server/test/ledger-model/", "server/test/stories/"];
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    only: {
+      type: "string",
+      multiple: true,
+      default: ["server/src/wallet/", "server/test/ledger-model/", "server/test/stories/"],
+    },
+  },
+});
 // The data is temporary, so durability is off, as in .ci/run.
 const settings = ["fsync=off", "full_page_writes=off", "max_wal_size=4GB"];
 const root = join(import.meta.dirname, "../../..");
@@ -18,7 +31,7 @@ const { devDependencies } = JSON.parse(readFileSync(join(tools, "postgres/packag
   devDependencies: Record<string, string>;
 };
 const known = Object.keys(devDependencies).map((name) => name.replace("postgres-", ""));
-const versions = process.argv.length > 2 ? process.argv.slice(2) : known;
+const versions = positionals.length > 0 ? positionals : known;
 const unknown = versions.filter((version) => !known.includes(version));
 if (unknown.length > 0) throw new Error(`Unknown version ${unknown.join(", ")}. Known: ${known.join(", ")}.`);
 
@@ -38,7 +51,7 @@ console.log(summary.join("\n"));
 async function runTests(packaged: string): Promise<{ isOk: boolean; count: string }> {
   const postgres = await startPrivatePostgres({ packaged, settings });
   try {
-    const child = spawn(process.execPath, ["tools/test-report.ts", ...tests], {
+    const child = spawn(process.execPath, ["tools/test-report.ts", ...values.only], {
       cwd: root,
       env: { ...process.env, PENNYBLACK_TEST_DATABASE_URL: postgres.superuserUrl },
       stdio: ["ignore", "pipe", "inherit"],
