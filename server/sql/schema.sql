@@ -2001,11 +2001,12 @@ begin
   delete from pb.budget_requests r where r.wallet_id = any (own_wallets);
   delete from pb.budget_windows b using pb.budgets g
   where b.wallet_id = any (own_wallets) and g.id = b.budget_id and g.per_end_user;
-  update pb.budgets b set name = '' where b.wallet_id = any (own_wallets) and b.name is not null;
+  -- Callers can put personal data into their ids.
+  update pb.budgets b set name = '', external_id = null where b.wallet_id = any (own_wallets) and b.name is not null;
   update pb.wallets w
   set suspended_at = clock_timestamp(), name = '', alert_email = null, low_balance_micros = null
   where w.id = any (own_wallets);
-  update pb.keys k set name = '', allowed_ips = null,
+  update pb.keys k set name = '', external_id = null, allowed_ips = null,
     revoked_at = coalesce(k.revoked_at, clock_timestamp()),
     revoked_reason = case when k.revoked_at is null then 'account_deleted' else k.revoked_reason end
   where k.wallet_id = any (own_wallets);

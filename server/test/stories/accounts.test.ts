@@ -172,9 +172,15 @@ test("deleting an account requires confirmation while it has a balance, keeps th
   await invite(db.owner, { accountId, email: "xi.private@leave.test", role: "viewer" });
   const elsewhere = await signUpAs("yan.private@leave.test");
   const { keyId } = await createKeys(db.ledger, [pepper]).authenticate(liveKey, "192.0.2.1", "search");
-  await db.owner.query("update pb.keys set name = 'zoe private laptop', allowed_ips = '{192.0.2.7}' where id = $1", [
-    keyId,
-  ]);
+  await db.owner.query(
+    `update pb.keys set name = 'zoe private laptop', external_id = 'zoe-key', allowed_ips = '{192.0.2.7}' where id = $1`,
+    [keyId],
+  );
+  await db.owner.query(
+    `insert into pb.budgets (id, wallet_id, mode, name, external_id, amount_micros)
+     values (gen_random_uuid(), $1, 'live', 'zoe private trip', 'zoe-budget', 1)`,
+    [walletId],
+  );
   await db.owner.query("update pb.wallets set alert_email = 'zoe@alerts.test', low_balance_micros = 1 where id = $1", [
     walletId,
   ]);
