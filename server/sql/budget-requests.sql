@@ -5,8 +5,8 @@
 --     |                          `---> denied
 --     `-- after 7 days, expired
 --
--- A raise is added to the amount of its budget, in each of its periods. It ends when its end has passed: pb.read_windows compares it
--- in every hold. A budget has at most one.
+-- A raise adds to the amount of its budget in each period until raise_ends_at, which pb.read_windows checks in every hold. A budget
+-- has at most one raise.
 
 create or replace function pb.is_open(r pb.budget_requests) returns boolean stable language sql
   return r.state = 'open' and r.created_at > clock_timestamp() - interval '7 days';
@@ -21,8 +21,9 @@ begin
 end
 $$;
 
--- Creates a request of a key for one of its shared budgets. Returns its `outcome` and, with 'done', its `id`. Equal requests of a
--- key are one as long as it is open, so that a retry does no harm. An e-mail is sent for at most ten an hour and wallet.
+-- Creates a request of a key for one of its shared budgets. Returns its `outcome` and, with 'done', its `id`. While a
+-- request is open, sending it again returns its id, so that a retry creates no second one. Each wallet gets emails for at most ten
+-- requests an hour.
 create or replace function pb.request_own_increase(
   p_key uuid, new_id uuid, p_budget uuid, p_amount bigint, p_hours integer
 ) returns jsonb
@@ -84,7 +85,7 @@ begin
 end
 $$;
 
--- The open requests of a wallet, those that were decided, and the budgets with a raise. NULL if the person is not a member.
+-- The last 100 requests of a wallet, each with its key and its budget. NULL if the person is not a member.
 create or replace function pb.read_budget_requests(p_session bytea, p_wallet uuid) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -122,7 +123,7 @@ begin
 end
 $$;
 
--- Decides a request as the signed-in person. An approval replaces the raise that the budget has. Returns the `outcome` and, for an
+-- Decides a request as the signed-in person. An approval replaces the current raise of the budget. Returns the `outcome` and, for an
 -- approval, the new `increase` and the one that it replaced.
 create or replace function pb.decide_budget_request(
   p_session bytea, p_wallet uuid, p_request uuid, is_approved boolean

@@ -1,7 +1,7 @@
 -- The limits of keys, and shared budgets. Each change runs under the wallet lock.
 
--- The limits of a key, as total, day, month, end_user, end_user_period and shared (ids of budgets), after the budget, the
--- end_user_limit and the budgets of p_changes are applied. A limit that is not in p_changes does not change; null removes one.
+-- The limits of a key after p_changes. p_limits and the result have total, day, month, end_user, end_user_period and shared (ids of
+-- budgets); p_changes has budget, end_user_limit and budgets. A limit that is not in p_changes does not change; null removes it.
 create or replace function pb.merge_key_limits(p_limits jsonb, p_changes jsonb) returns jsonb
 language sql immutable set search_path = pg_catalog, pg_temp
 return jsonb_strip_nulls(
@@ -48,8 +48,8 @@ begin
 end
 $$;
 
--- A new amount applies to the open window at once, with the raise of `b`. They and changed alerts make the trigger compute the
--- next warning.
+-- Sets the amount of a budget. The open window gets it at once, plus the raise of `b` until that ends. next_alert_micros = 0 makes
+-- pb.emit_budget_warnings compute the next warning, even if only the alerts have changed.
 create or replace function pb.set_budget_amount(b pb.budgets, p_amount bigint) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -63,7 +63,7 @@ begin
 end
 $$;
 
--- Sets the budget at this position. Another period is another budget.
+-- Sets the budget at this position. A different period creates a new budget and archives the old one.
 create or replace function pb.set_budget(
   p_wallet uuid, p_mode pb.key_mode, p_limits uuid, p_position integer, p_amount bigint, p_period text,
   p_per_end_user boolean
@@ -88,8 +88,8 @@ begin
 end
 $$;
 
--- Creates the limits of a key, or changes them for every key that shares them, and returns their id. Without limits it is NULL,
--- so that searches take the fast path again. p_limits: see pb.merge_key_limits. The caller has locked the wallet.
+-- Creates the limits of a key, or changes them for every key that shares them. Returns their id, or NULL without limits, so that
+-- searches take the fast path again. p_limits: see pb.merge_key_limits. The caller has locked the wallet.
 create or replace function pb.save_key_limits(p_wallet uuid, p_id uuid, p_mode pb.key_mode, p_limits jsonb) returns uuid
 language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off as $$
 declare
@@ -164,8 +164,8 @@ begin atomic
   );
 end;
 
--- p_options: external_id, mode, name, amount_micros, period, per_end_user and alerts. The server has validated them. A wallet has at most 1,000
--- shared budgets.
+-- p_options: external_id, mode, name, amount_micros, period, per_end_user and alerts, which the server has validated. A wallet has at
+-- most 1,000 shared budgets.
 create or replace function pb.create_own_budget(p_actor uuid, new_id uuid, p_options jsonb) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -6,12 +6,12 @@
 -- decides wallet by wallet while variables track how much the batch has taken so far, and writes once. A wallet can have several
 -- windows and claims, so these are counted in arrays indexed by a dense rank.
 --
--- Money that a wallet owes is not available. With 'insufficient_balance', owed_micros is that amount.
+-- Money that a wallet owes cannot be spent. owed_micros is that amount, returned with 'insufficient_balance'.
 --
 -- Order of refusals (part of the API contract): key, account, idempotency, wallet (402), budgets of the key, those per end user
 -- last, run (403). A search is accepted only if all its windows have room, and only then counts in any of them.
 --
--- A raise of a shared budget ends when its end has passed. Each hold compares it, so no job is needed.
+-- Each hold compares the end of a raise of a shared budget with the time, so no job has to end it.
 --
 -- A test search is free but spends the price as play money, which is counted separately because each window has a mode.
 --
@@ -96,7 +96,7 @@ $$;
 
 -- The windows that the items would spend from. Items with the same window share its number. spending[number] is its state, and
 -- item_windows[item] has the numbers of an item, separated by commas, in the order in which windows refuse. A window that is
--- missing or has ended has no id. A window ends only once its end has passed, so setting the clock back resets nothing.
+-- missing or has ended has no id. A window ends only after its resets_at, so setting the clock back resets nothing.
 create or replace function pb.read_windows(
   wallet_ids uuid[], key_ids uuid[], run_names text[], end_users text[], now_at timestamptz,
   out spending pb.spending[], out item_windows text[]

@@ -323,8 +323,13 @@ begin
   group by w.id
   on conflict (window_id) do update set micros = c.micros + excluded.micros;
 
-  -- A window that has ended is deleted, or replaced under a new id.
-  delete from pb.window_checkpoints c where not exists (select from pb.budget_windows w where w.id = c.window_id);
+  -- A window that has ended is deleted, or replaced under a new id. Its sum is not read again. Finding these sums compares every sum
+  -- with every window, so only the first hour of a day that has entries deletes them.
+  if not exists (
+    select from pb.ledger_hours h where h.hour >= date_trunc('day', p_hour, 'utc') and h.hour < p_hour and h.entries > 0
+  ) then
+    delete from pb.window_checkpoints c where not exists (select from pb.budget_windows w where w.id = c.window_id);
+  end if;
 end
 $$;
 

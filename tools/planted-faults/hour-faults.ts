@@ -88,7 +88,7 @@ export const hourFaults: PlantedFault[] = [
     find: "delete from pb.window_checkpoints c where not exists (select from pb.budget_windows w where w.id = c.window_id);",
     replace: "null;",
     tests: [closing],
-    caughtBy: "the sum of a window is that of all closed hours, and a window that was replaced has none",
+    caughtBy: "the sum of a window is that of all closed hours, and that of a replaced window is deleted the next day",
   },
   {
     id: "hour-closed-with-differences",
