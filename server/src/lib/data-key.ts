@@ -1,4 +1,4 @@
-import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import { seal, unseal } from "./seal.ts";
 import type { Secrets } from "./secrets.ts";
 
@@ -30,8 +30,8 @@ export function sealNewDataKey(secrets: Pick<Secrets, "writer">, owner: string):
 
 /** Throws CannotUnseal if no listed secret opens it. */
 export function openDataKey(secrets: Pick<Secrets, "all">, owner: string, sealed: Buffer): DataKey {
-  const bytes = Buffer.from(unseal(secrets, purposeOfDataKey(owner), sealed), "base64");
-  const derive = (label: string): KeyObject => createSecretKey(Buffer.from(hkdfSync("sha256", bytes, "", label, 32)));
+  const key = createSecretKey(unseal(secrets, purposeOfDataKey(owner), sealed), "base64");
+  const derive = (label: string): KeyObject => createSecretKey(createHmac("sha256", key).update(label).digest());
   const derived = Object.entries(labels).map(([name, label]) => [name, derive(label)] as const);
   return Object.fromEntries(derived) as DataKey;
 }

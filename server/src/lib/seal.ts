@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHmac, type KeyObject, randomBytes } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+} from "node:crypto";
 import { type Secret, type Secrets, secretIdBytes } from "./secrets.ts";
 
 // Encrypts text that only this service reads back. The key is derived from our secret and a purpose such as
@@ -49,6 +56,6 @@ function tryUnseal({ key }: Secret, purpose: string, sealed: Buffer): string | u
   }
 }
 
-function keyFor(key: KeyObject, purpose: string): Buffer {
-  return createHmac("sha256", key).update(purpose).digest();
+function keyFor(key: KeyObject, purpose: string): KeyObject {
+  return createSecretKey(createHmac("sha256", key).update(purpose).digest());
 }
