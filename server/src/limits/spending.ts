@@ -91,13 +91,14 @@ export function withCounting(redis: Redis): CountingRedis {
   return redis as CountingRedis;
 }
 
-// A hash with the sum and the last batch of each server. `least` restores the sum after Redis lost its data. It expires after
-// the longest period.
+// A hash with the sum and the last batch of each server. `least` restores the sum only after Redis lost its data: the counts that
+// it comes from can include a cost that its server has yet to send. It expires after the longest period.
 const addScript = `
   local server, batch, cost, least = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-  local total = tonumber(redis.call('hget', KEYS[1], 'total')) or 0
-  if redis.call('hget', KEYS[1], server) ~= batch then total = total + cost end
-  local text = string.format('%.0f', math.max(total, least))
+  local total = tonumber(redis.call('hget', KEYS[1], 'total'))
+  if not total then total = math.max(cost, least)
+  elseif redis.call('hget', KEYS[1], server) ~= batch then total = total + cost end
+  local text = string.format('%.0f', total)
   redis.call('hset', KEYS[1], 'total', text, server, batch)
   redis.call('expire', KEYS[1], 35 * 86400)
   return text`;

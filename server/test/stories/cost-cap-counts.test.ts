@@ -87,6 +87,22 @@ test("a cap counts what all servers spent, and each learns it with its next call
   assert.deepEqual([first.reachedFor("exa"), first.report("exa")], [undefined, undefined], "it has no cap");
 });
 
+test("a cost that the usage counts report before its server has sent it counts once", async () => {
+  const { startServer, count } = installation();
+  const late = breakable();
+  const [first, second] = [startServer({ store: redis }), startServer({ store: late.store })];
+  first.recordCost("brave", 100_000n);
+  await until("the first has reported", () => first.report("brave")?.is_shared === true);
+  late.fail("before");
+  second.recordCost("brave", 200_000n);
+  count(300_000n);
+  await first.refresh();
+  assert.equal(spentOf(first), "0.30");
+  late.fail("never");
+  await second.refresh();
+  assert.deepEqual([spentOf(second), second.report("brave")?.is_shared], ["0.30", true]);
+});
+
 test("a cost counts once if the reply of Redis is lost, and not never if it was not sent", async () => {
   const { startServer } = installation();
   const { store, fail, lost } = breakable();
