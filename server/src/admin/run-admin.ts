@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { text as readStream } from "node:stream/consumers";
 import { CommanderError } from "commander";
 import { ConfigFaults, readConfig } from "../config/config.ts";
-import { createPool, type Pool } from "../db/pool.ts";
+import { createPool, type Pool, waitForConnection } from "../db/pool.ts";
 import { roles } from "../db/roles.ts";
 import type { Pepper } from "../keys/keys.ts";
 import { createSecrets } from "../lib/secrets.ts";
@@ -77,7 +77,10 @@ async function runCommand(
     onIdleError: () => {},
   });
   try {
-    if (command.role !== "owner") await checkRole(pool, roles[command.role]);
+    if (command.role !== "owner") {
+      await waitForConnection(pool);
+      await checkRole(pool, roles[command.role]);
+    }
     await command.run({
       values,
       pool,

@@ -84,7 +84,7 @@ test("an invoice or a promotion is booked once per reference, with its reason an
   const book = ["credit", "--wallet", walletId, "--reason", "paid by wire", "--reference", reference, "--by", "alice"];
   const invoice = [...book, "--amount", "5.00", "--kind", "invoice"];
   assert.match(await succeed(...invoice), /Booked 5\.00 USD .* by alice.* balance is 5\.00 USD/);
-  assert.match(await succeed(...invoice), /already booked. Nothing changed.* balance is 5\.00 USD/);
+  assert.match(await succeed(...invoice), /already booked\. Nothing changed.* balance is 5\.00 USD/);
   for (const other of [
     [...book, "--amount", "6.00", "--kind", "invoice"],
     [...book, "--amount", "5.00", "--kind", "promotion"],
