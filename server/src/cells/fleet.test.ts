@@ -88,6 +88,12 @@ test("a look-up queries every cell and names those that could not be reached", a
 });
 
 test("the status page of all cells adds up their counts, and shows a cell that cannot be read", async () => {
+  for (const { db } of fixtures) {
+    await until("the server has reported that it runs", async () => {
+      const { rows } = await db.owner.query("select from pb.process_reports where kind = 'server'");
+      return rows.length > 0;
+    });
+  }
   for (const [index, { db }] of fixtures.entries()) {
     await db.owner.query(
       `insert into pb.status_days (day, outcome, requests)
@@ -98,12 +104,6 @@ test("the status page of all cells adds up their counts, and shows a cell that c
       "insert into pb.latency_days (day, up_to_ms, searches, slow_searches) values (pb.utc_day(now()), $1, $2, 0)",
       index === 0 ? [200, 95] : [900, 4],
     );
-  }
-  for (const { db } of fixtures) {
-    await until("the server has reported that it runs", async () => {
-      const { rows } = await db.owner.query("select from pb.process_reports where kind = 'server'");
-      return rows.length > 0;
-    });
   }
   const page = { folder, publicUrl: "https://api.example.com" };
   const { text, isHealthy } = await statusPage([...cells, unreachable], page);

@@ -19,6 +19,8 @@ const { db, server, upstream, startServer } = fixture;
 const wallets = [await fixture.createWallet("0.09"), await fixture.createWallet("1.00")];
 const [first, second] = wallets;
 assert.ok(first && second);
+// The day of the requests, because midnight can pass before the page is read.
+const startedOn = new Date().toISOString().slice(0, 10);
 
 before(async () => {
   // As at the start of a process. The next report of this server follows after five seconds.
@@ -76,6 +78,10 @@ async function readStatus(): Promise<{ status: ServiceStatus; text: string; html
   return { status: body, text, html };
 }
 
+function findCounted({ days }: ServiceStatus): ServiceStatus["days"][number] | undefined {
+  return days.find(({ day }) => day === startedOn);
+}
+
 interface Line {
   outcome: string;
   searches: number;
@@ -108,9 +114,8 @@ test("availability and response time are those that the owners read in their usa
   const times = pages.flat().map(({ ms }: { ms: number }) => ms);
   assert.equal(times.length, 4);
   const { status } = await readStatus();
-  const today = status.days.at(-1);
   const availability = Math.floor((succeeded / (succeeded + failed)) * 100_000) / 100_000;
-  assert.deepEqual(today, { day: new Date().toISOString().slice(0, 10), availability, p95_ms: 4_400 });
+  assert.deepEqual(findCounted(status), { day: startedOn, availability, p95_ms: 4_400 });
   assert.equal(Math.max(...times), 4_321);
   assert.deepEqual(
     status.objectives.map(({ name, value, met }) => [name, value, met]),
@@ -121,7 +126,8 @@ test("availability and response time are those that the owners read in their usa
     ],
   );
   assert.equal(status.days.length, 90);
-  assert.ok(status.days.slice(0, -1).every((day) => day.availability === null && day.p95_ms === null));
+  const others = status.days.filter(({ day }) => day !== startedOn);
+  assert.ok(others.every((day) => day.availability === null && day.p95_ms === null));
 });
 
 test("a request that usage counts late is added, and none is counted twice", async () => {
@@ -129,11 +135,11 @@ test("a request that usage counts late is added, and none is counted twice", asy
   await db.owner.query("update pb.usage_days set searches = searches + 1 where outcome = 'upstream_error'");
   await countStatus(db.worker);
   const { status } = await readStatus();
-  assert.equal(status.days.at(-1)?.availability, 0.625);
+  assert.equal(findCounted(status)?.availability, 0.625);
   await db.owner.query("update pb.usage_days set searches = searches - 1 where outcome = 'upstream_error'");
   await countStatus(db.worker);
   const again = await readStatus();
-  assert.equal(again.status.days.at(-1)?.availability, 0.71428);
+  assert.equal(findCounted(again.status)?.availability, 0.71428);
 });
 
 test("the page shows no tenant's data and no counts", async () => {
