@@ -24,7 +24,15 @@ const connections = 20;
 
 before(async () => {
   database = await createTestDatabase();
-  manyConnections = createPool({ url: database.ledgerUrl, name: "test", connections, onIdleError: () => {} });
+  // All of them wait for the same wallet, which takes long on a busy machine.
+  const timeouts = { statementTimeoutMs: 60_000, lockTimeoutMs: 60_000 };
+  manyConnections = createPool({
+    url: database.ledgerUrl,
+    name: "test",
+    connections,
+    ...timeouts,
+    onIdleError: () => {},
+  });
 });
 
 after(async () => {

@@ -76,13 +76,24 @@ async function deliverAll(queue: StripeEvent[], onProgress: () => void): Promise
 
 async function payOnce(wallet: TestWallet): Promise<{ walletId: string; cents: number }> {
   const cents = random.integer(500, 9_999);
-  const response = await fetch(`${servers[0]?.url}/v1/wallet/top-ups`, {
-    method: "POST",
-    headers: { "x-api-key": wallet.management, "content-type": "application/json", "idempotency-key": randomUUID() },
-    body: JSON.stringify({ amount: (cents / 100).toFixed(2) }),
+  const idempotencyKey = randomUUID();
+  let page = "";
+  // As a client does: on a busy machine the database may not respond in time, which is a 503.
+  await until("the top-up has a page to pay", async () => {
+    const response = await fetch(`${servers[0]?.url}/v1/wallet/top-ups`, {
+      method: "POST",
+      headers: {
+        "x-api-key": wallet.management,
+        "content-type": "application/json",
+        "idempotency-key": idempotencyKey,
+      },
+      body: JSON.stringify({ amount: (cents / 100).toFixed(2) }),
+    });
+    const body = (await response.json()) as { checkout_url?: string };
+    assert.ok([201, 503].includes(response.status), JSON.stringify(body));
+    page = body.checkout_url ?? "";
+    return response.status === 201;
   });
-  assert.equal(response.status, 201);
-  const { checkout_url: page } = (await response.json()) as { checkout_url: string };
   stripe.payCheckout(page);
   return { walletId: wallet.walletId, cents };
 }
