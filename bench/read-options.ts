@@ -77,7 +77,8 @@ the end. The last line of output is JSON.
   in-flight         thousands of searches in flight on one server: memory and event loop delay
   shares            CPU time by category, from the profiles in the --profile folder
   charts            draw docs/images/performance-*.svg from docs/performance/*.txt
-  reconcile         hourly and full reconciliation of two ledger sizes, and a hot wallet meanwhile
+  reconcile         hourly and full reconciliation of two ledger sizes with a window for each search, and a hot wallet
+                    meanwhile
   restore           backup with pgBackRest and npm run restore-drill; needs the Debian package pgbackrest
   growth            hold and capture with up to ten million wallets and a hundred million ledger rows
   --quick           run for about a minute; too short for meaningful results

@@ -43,7 +43,7 @@ export async function runReconcileBench(harness: Harness, options: BenchOptions)
   for (const searches of [Math.ceil(options.searches / 10), options.searches]) {
     const wallets = Math.min(10_000, Math.ceil(searches / 100));
     const rows = Math.ceil(searches / wallets) * wallets + wallets;
-    const growth = { wallets, rows, days: daysOf(searches), isEven: true };
+    const growth = { wallets, rows, days: daysOf(searches), isEven: true, hasWindows: true };
     const startMs = performance.now();
     await resetHours(postgres.adminUrl);
     await seedGrowth(postgres.adminUrl, growth);

@@ -12,6 +12,8 @@ export interface Growth {
   /** Days the rows are spread over. Today has a tenth of them, unless they are spread evenly. */
   days: number;
   isEven?: boolean;
+  /** Every search is of a different end user, with a window of the wallet's budget per end user. */
+  hasWindows?: boolean;
 }
 
 interface Day {
@@ -71,6 +73,10 @@ export async function seedGrowth(adminUrl: string, growth: Growth): Promise<void
     const payments: Job[] = [(client) => seedPayments(client, growth, days)];
     await runJobs(pool, payments);
     logProgress(`${formatNumber(growth.wallets)} payments`);
+    if (growth.hasWindows) {
+      await runJobs(pool, [(client) => seedWindows(client, growth)]);
+      logProgress(`${formatNumber(growth.rows - growth.wallets)} windows of end users`);
+    }
     await pool.query("update pb.usage_watermark set counted_before = $1", [new Date((days[0]?.startMs ?? 0) - dayMs)]);
     await pool.query("update pb.sweep_watermark set settled_before = clock_timestamp()");
   } finally {
@@ -138,9 +144,10 @@ async function seedDay(client: pg.PoolClient, growth: Growth, day: Day): Promise
   await inTransaction(client, [
     ...createDay("searches", day, 70),
     `insert into ${searches}
-       (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, settled_at, category)
+       (id, wallet_id, key_id, mode, price_micros, state, held_at, expires_at, settled_at, category, window_ids)
      select ${sql.row("n", ms)}, ${sql.wallet(wallet)}, ${sql.key(wallet)}, 'live', 10000, 'captured',
-       at, at + interval '1 minute', at, case when n % 3 = 0 then 'programming' end
+       at, at + interval '1 minute', at, case when n % 3 = 0 then 'programming' end,
+       ${growth.hasWindows ? "array[n]" : "null"}
      from (select n, to_timestamp(${ms} / 1000.0) as at from ${captures} offset 0) r`,
   ]);
   await inTransaction(client, [
@@ -210,6 +217,24 @@ async function seedPayments(client: pg.PoolClient, { wallets }: Growth, days: re
     ),
   ]);
   await client.query("vacuum (freeze, analyze) pb.payments");
+}
+
+/** The id of a window is the number of its search. */
+async function seedWindows(client: pg.PoolClient, { wallets, rows }: Growth): Promise<void> {
+  const number = `(n * 7919 % ${wallets})`;
+  await inTransaction(client, [
+    "truncate pb.budgets cascade",
+    `insert into pb.budgets (id, wallet_id, mode, amount_micros, period, per_end_user)
+     select id, id, 'live', 20000, 'month', true from pb.wallets`,
+    ...fill(
+      "budget_windows",
+      `insert into pb.budget_windows (id, wallet_id, mode, budget_id, subject, spent_micros, opened_at, resets_at)
+       select n, ${sql.wallet(number)}, 'live', ${sql.wallet(number)}, 'user ' || n, 10000, now(),
+         date_trunc('month', now(), 'utc') + interval '1 month'
+       from generate_series(${wallets}::bigint, ${rows - 1}) n`,
+    ),
+  ]);
+  await client.query("vacuum (freeze, analyze) pb.budgets, pb.budget_windows");
 }
 
 /** Disables indexes during the insert and rebuilds them, which is faster than inserting ten million random digests. */

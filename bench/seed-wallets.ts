@@ -1,8 +1,10 @@
-import { randomUUIDv7 } from "node:crypto";
+import { randomBytes, randomUUIDv7 } from "node:crypto";
 import type { Pool } from "../server/src/db/pool.ts";
 import { digestKey, mintKey, startOfKey } from "../server/src/keys/key-format.ts";
 import type { Pepper } from "../server/src/keys/keys.ts";
+import { sealNewDataKey } from "../server/src/lib/data-key.ts";
 import type { Micros } from "../server/src/lib/money.ts";
+import { createSecrets } from "../server/src/lib/secrets.ts";
 import { topUpBatch } from "../server/src/wallet/wallet.ts";
 
 export interface SeededWallet {
@@ -16,6 +18,11 @@ const creditMicros: Micros = 1_000_000_000_000n;
 const unlimited = 100_000_000;
 const maxPerStatement = 1_000;
 const shared = "shared ";
+const secretBytes = randomBytes(32);
+const secrets = createSecrets([secretBytes]);
+
+/** PENNYBLACK_SECRET of the servers. The data keys of the wallets are sealed under it. */
+export const secret = secretBytes.toString("base64");
 
 export interface SeededLimits {
   limitMicros: Micros;
@@ -23,7 +30,10 @@ export interface SeededLimits {
   limits: readonly string[];
 }
 
-/** Creates wallets with a balance and one live key each. Run as the owner. */
+/**
+ * Creates wallets with a balance, one live key and a data key each. Run as the owner. Otherwise the first search of each wallet
+ * with an Idempotency-Key would create the data key, and a short round has one search per wallet.
+ */
 export async function seedWallets(
   owner: Pool,
   pepper: Pepper,
@@ -64,6 +74,10 @@ async function seedBatch(owner: Pool, pepper: Pepper, wallets: readonly SeededWa
       unlimited,
     ],
   );
+  await owner.query("insert into pb.data_keys (wallet_id, sealed) select * from unnest($1::uuid[], $2::bytea[])", [
+    walletIds,
+    walletIds.map((walletId) => sealNewDataKey(secrets, walletId)),
+  ]);
 }
 
 async function seedLimits(owner: Pool, wallets: readonly SeededWallet[], options: SeededLimits): Promise<void> {

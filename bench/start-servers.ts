@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import { choosePort } from "../server/src/dev/choose-port.ts";
 import type { DatabaseUrls } from "../server/src/dev/prepare-database.ts";
@@ -6,6 +5,7 @@ import type { Pepper } from "../server/src/keys/keys.ts";
 import { replaceConstants } from "../server/test/support/replace-constants.ts";
 import { type BenchRequest, searchRequest } from "./bench-request.ts";
 import type { Harness } from "./harness.ts";
+import { secret } from "./seed-wallets.ts";
 import { gatewayVersion, startGateway, startPlainProxy } from "./start-peers.ts";
 
 /** In display order. */
@@ -82,7 +82,6 @@ async function startByName(harness: Harness, name: TargetName, options: ServersO
   return startTarget(harness, name, options);
 }
 
-const secret = randomBytes(32).toString("base64");
 const countAllocations = ["--import", new URL("./count-allocations.ts", import.meta.url).href];
 
 export async function startTarget(harness: Harness, name: ServerName, options: ServersOptions): Promise<Target> {
