@@ -116,10 +116,9 @@ function walletSums(verb: string, column: string, account: string): string[] {
 export const auditCounts = `
   select
     count(*) filter (where kind = 'answered' and charge like '0.01%') as charged,
-    count(*) filter (where kind = 'answered' and charge like '0.01%'
-      and not exists (select from charges c where c.search_id = request_id)) as lost,
+    count(*) filter (where kind = 'answered' and charge like '0.01%' and c.search_id is null) as lost,
     count(*) filter (where kind = 'answered' and is_replayed) as replayed,
     count(*) filter (where kind = 'answered' and status <> 200) as errors,
     (select count(*) from unexplained) as "closedCharged",
     count(*) filter (where kind = 'closed') - (select count(*) from unexplained) as "closedFree"
-  from searched`;
+  from searched left join (select distinct search_id from charges) c on c.search_id = request_id`;

@@ -5,6 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { until } from "../../support/assertions/until.ts";
 import type { Node } from "../../support/patroni/patroni-cluster.ts";
 import { backEndsOf } from "../../support/services/private-postgres.ts";
+import { sendSignal } from "../../support/services/send-signal.ts";
 import type { BehaviourName, BehaviourOptions } from "../../support/upstreams/hostile-upstream.ts";
 import type { Random } from "../random.ts";
 import { walletStatements } from "../wallet-statements.ts";
@@ -144,15 +145,14 @@ export const lanes: Record<string, Record<string, Fault>> = {
   database: {
     back_end_killed: onPrimary(async (primary, { random, count }) => {
       const name = random.pick(["pennyblack ledger", "pennyblack tenant", "pennyblack worker"]);
-      const [victim] = await backEndsOf(primary.url, name).catch(() => []);
-      if (victim === undefined) return noTarget;
+      const backEnds = await backEndsOf(primary.url, name).catch(() => []);
+      if (!backEnds.some((pid) => sendSignal(pid, "SIGKILL"))) return noTarget;
       count("kills");
-      process.kill(victim, "SIGKILL");
       return name;
     }),
+    /** Patroni promotes another node, or starts this one again if it has just been promoted and no other may follow it. */
     postgres_killed: onPrimary(async (primary, context) => {
       killPostgres(primary, context);
-      await context.cluster.database.untilReplaced(primary);
       return "";
     }),
     replica_killed: onPrimary(async (primary, context) => {
@@ -164,7 +164,7 @@ export const lanes: Record<string, Record<string, Fault>> = {
     agent_killed: onPrimary(async (primary, context) => {
       context.count("kills");
       await primary.agent.stop("SIGKILL");
-      await context.cluster.database.untilReplaced(primary);
+      await context.cluster.database.findReplacement(primary);
       await pause(context, context.random.integer(0, 3_000));
       primary.agent.start();
       return "";
@@ -178,7 +178,7 @@ export const lanes: Record<string, Record<string, Fault>> = {
       const { database } = context.cluster;
       context.count("kills");
       await database.loseNode(primary);
-      await context.cluster.database.untilReplaced(primary);
+      await database.findReplacement(primary);
       database.startNode(primary);
       return "";
     }),
@@ -190,7 +190,11 @@ export const lanes: Record<string, Record<string, Fault>> = {
       const { database } = context.cluster;
       context.count("kills");
       await database.loseNode(old);
-      const next = await context.cluster.database.untilReplaced(old);
+      const next = await database.findReplacement(old);
+      if (!next) {
+        database.startNode(old);
+        return "and no other";
+      }
       database.network.reconnect(old);
       const stop = await database.startAlone(old);
       killPostgres(next, context);
@@ -256,12 +260,12 @@ function killPostgres(node: Node, { cluster, count }: FaultContext): void {
   cluster.database.killPostgres(node);
 }
 
-/** Makes the primary unreachable until another node is promoted, and some time longer. */
+/** Makes the primary unreachable until another node is promoted, unless none may be, and some time longer. */
 function cutOffPrimary(how: "disconnect" | "separate"): Fault {
   return onPrimary(async (primary, context) => {
     const { database } = context.cluster;
     database.network[how](primary);
-    await database.untilReplaced(primary);
+    await database.findReplacement(primary);
     await pause(context, context.random.integer(0, 3_000));
     database.network.reconnect(primary);
     return "";

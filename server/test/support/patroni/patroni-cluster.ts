@@ -9,6 +9,7 @@ import { findClusterPrograms } from "../services/make-cluster.ts";
 import { type EtcdProtocol, giveLock, hostsKeys, leadEtcd } from "./control-etcd.ts";
 import { mountDisk, unmountDisk } from "./mount-disk.ts";
 import { createNetwork, type Machine, type MachineNetwork } from "./node-network.ts";
+import { callAgent, hasSynchronousReplica, isElectionOpen, switchOver } from "./patroni-api.ts";
 
 // Three database nodes with the files in deploy/patroni, each with PostgreSQL, Patroni and etcd, in a network namespace and
 // with its data on its own disk in memory. Only addresses, folders, sizes and authentication differ from the files.
@@ -47,6 +48,11 @@ export interface PatroniCluster {
   killPostgres(node: Node): void;
   /** Waits until another node is the primary, and returns it. */
   untilReplaced(old: Node): Promise<Node>;
+  /**
+   * The same, but undefined if Patroni may promote no other node, because the old primary was lost while it had no synchronous
+   * standby on record. Patroni then waits for the old one.
+   */
+  findReplacement(old: Node): Promise<Node | undefined>;
   /** The machine disappears without closing its connections. */
   loseNode(node: Node): Promise<void>;
   startNode(node: Node): void;
@@ -141,7 +147,12 @@ export async function startPatroniCluster(options: PatroniOptions): Promise<Patr
     replicasOf: (primary) => nodes.filter((node) => node !== primary),
     timelineOf,
     killPostgres,
-    untilReplaced: (old) => untilReplaced(old, findPrimary),
+    findReplacement: (old) => findReplacement(old, nodes, findPrimary),
+    async untilReplaced(old) {
+      const next = await findReplacement(old, nodes, findPrimary);
+      if (!next) throw new Error(`no node may follow ${old.name}`);
+      return next;
+    },
     async loseNode(node) {
       network.disconnect(node);
       await Promise.all([node.agent.stop("SIGKILL"), node.etcd.stop("SIGKILL")]);
@@ -426,45 +437,26 @@ async function readReplication(client: pg.Client): Promise<{ name: string; state
   return rows;
 }
 
-async function hasSynchronousReplica(primary: Node): Promise<boolean> {
-  const members = await readMembers(primary).catch(() => []);
-  return (
-    members.some(({ name, role }) => name === primary.name && role === "leader") &&
-    members.some(({ role }) => role === "sync_standby")
-  );
-}
-
-async function readMembers({ apiUrl }: Node): Promise<{ name: string; role: string }[]> {
-  const reply = await fetch(`${apiUrl}/cluster`, { signal: AbortSignal.timeout(2_000) });
-  return ((await reply.json()) as { members: { name: string; role: string }[] }).members;
-}
-
 /** Throws if PostgreSQL does not run. */
 function killPostgres({ data }: Node): void {
   process.kill(Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n", 1)[0]), "SIGKILL");
 }
 
-async function untilReplaced(old: Node, findPrimary: PatroniCluster["findPrimary"]): Promise<Node> {
+async function findReplacement(
+  old: Node,
+  nodes: readonly Node[],
+  findPrimary: PatroniCluster["findPrimary"],
+): Promise<Node | undefined> {
+  const others = nodes.filter((node) => node !== old);
   let next: Node | undefined;
   await until(
-    "another node is promoted",
+    "another node is promoted, or none may be",
     async () => {
-      next = await findPrimary();
-      return next !== undefined && next !== old;
+      const primary = await findPrimary();
+      next = primary === old ? undefined : primary;
+      return next !== undefined || !(await isElectionOpen(others));
     },
     90_000,
   );
-  return next ?? old;
-}
-
-const switchOver = (primary: Node): Promise<void> => callAgent(primary, "switchover", { leader: primary.name });
-
-async function callAgent({ apiUrl }: Node, command: "reinitialize" | "switchover", body: object): Promise<void> {
-  const reply = await fetch(`${apiUrl}/${command}`, {
-    method: "POST",
-    headers: { authorization: `Basic ${Buffer.from("patroni:...").toString("base64")}` },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(120_000),
-  });
-  if (!reply.ok) throw new Error(`${command}: ${reply.status} ${await reply.text()}`);
+  return next;
 }
