@@ -71,6 +71,7 @@ interface FileResult {
 }
 
 const results = new Map<string, FileResult>();
+let finishedFiles = 0;
 const failedFiles = (): string[] => [...results.keys()].filter((file) => resultOf(file).failures.length > 0);
 
 // Two more than cores, because files wait for timers and other processes for nearly half of their time.
@@ -79,7 +80,7 @@ readCpuTimes();
 for (const file of failedFiles()) printFailures(file);
 
 const passed = sumOf(({ passed }) => passed);
-const failed = sumOf(({ failures }) => failures.length);
+const failed = countFailed();
 const skipped = sumOf(({ skipped }) => skipped);
 if (passed + failed === 0) console.log("\nNo tests found.");
 printTimes();
@@ -99,14 +100,21 @@ async function runTests(selected: string[], concurrency: number): Promise<void> 
     ],
     ...(values.name === undefined ? {} : { testNamePatterns: [new RegExp(RegExp.escape(values.name), "i")] }),
   });
+  const startMs = performance.now();
+  const progress = setInterval(() => {
+    const minutes = Math.round((performance.now() - startMs) / 60_000);
+    console.error(`${minutes} min: ${finishedFiles} of ${selected.length} files, ${countFailed()} failed`);
+  }, 60_000);
   for await (const event of events as AsyncIterable<Event>) {
     if (event.type === "test:pass") recordPass(event.data);
     else if (event.type === "test:fail") recordFailure(event.data);
-    else if (event.type === "test:complete" && isFileResult(event.data))
+    else if (event.type === "test:complete" && isFileResult(event.data)) {
+      finishedFiles += 1;
       resultOf(event.data.file).seconds += (event.data.details.duration_ms ?? 0) / 1_000;
-    else if (event.type === "test:stdout" || event.type === "test:stderr")
+    } else if (event.type === "test:stdout" || event.type === "test:stderr")
       resultOf(event.data.file).output += event.data.message;
   }
+  clearInterval(progress);
 }
 
 function recordPass(test: Result): void {
@@ -139,6 +147,10 @@ function resultOf(file = "unknown file"): FileResult {
 
 function sumOf(select: (result: FileResult) => number): number {
   return results.values().reduce((sum, result) => sum + select(result), 0);
+}
+
+function countFailed(): number {
+  return sumOf(({ failures }) => failures.length);
 }
 
 function printFailures(file: string): void {
