@@ -7,7 +7,7 @@ export function renderExamples(examples: ReadonlyMap<string, string>): string {
   return [
     "<!-- Generated from examples by `npm run generate`. -->",
     "# Examples",
-    "Each example is one file, which you can copy. Set `PENNYBLACK_URL` and `PENNYBLACK_API_KEY`, and give the query as the\nargument. Searches with a test key are free. The [tutorial](tutorial.md) explains `research-agent.ts`.",
+    "Each example is one file that you can copy. Set `PENNYBLACK_URL` and `PENNYBLACK_API_KEY`, and pass the query as the\nargument. Searches with a test key are free. The [tutorial](tutorial.md) explains `research-agent.ts`.",
     ...sections,
     "",
   ].join("\n\n");

@@ -37,7 +37,7 @@ function writeLowBalance(data: Data, { walletName, topUpUrl, price }: EmailConte
     subject: `Low balance in ${walletName}: ${String(data["balance"])} USD`,
     text: [
       `The balance of the wallet ${walletName} is ${String(data["balance"])} USD, below your alert threshold of ${String(data["low_balance"])} USD.`,
-      `When the balance falls below ${price} USD, searches fail with 402 and are not charged until you top up.`,
+      `When the balance falls below ${price} USD, searches fail with 402 until you top up. They are not charged.`,
       `Top up: ${topUpUrl}`,
       "You receive this alert at most once an hour. To change the threshold or the address, open Alerts in the console or use PUT /v1/wallet/alerts.",
     ].join("\n\n"),
@@ -76,7 +76,7 @@ function writeBudgetSpent(data: Data, { walletName, budgetsUrl }: EmailContext):
     subject: `Budget ${nameOf(data)} in ${walletName} is spent`,
     text: [
       `${describeSpending(data)} It does not cover another search.`,
-      `Searches with its keys fail with 403 and are not charged until ${end}.`,
+      `Until ${end}, searches with its keys fail with 403. They are not charged.`,
       `You receive this email at most once an hour per budget. ${changeHint(budgetsUrl)}`,
     ].join("\n\n"),
   };

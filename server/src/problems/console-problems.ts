@@ -39,7 +39,7 @@ export const consoleProblems = {
     title: "Recent sign-in required",
     detail: "This requires a sign-in within the last 15 minutes. No changes were made. Sign in again and retry.",
     cause:
-      "Creating keys and changing webhook endpoints, the team or automatic top-ups requires a sign-in within the last 15 minutes, so that an unattended or stolen session cannot do it.",
+      "Creating or rotating keys, creating or changing webhook endpoints, allowing connected apps, approving a higher budget, and changing the team or automatic top-ups require a sign-in within the last 15 minutes, so that an unattended or stolen session cannot do so.",
     fix: "Sign in again and retry.",
   },
   sign_up_closed: {

@@ -69,13 +69,13 @@ function renderState({ state, written_at, counted_before, cells = [] }: ServiceS
   const scope = cells.some((cell) => cell.state !== state) ? "In at least one cell: " : "";
   // Figures are normally two to eight minutes behind.
   const lagMinutes = Math.floor((Date.parse(written_at) - Date.parse(counted_before)) / 60_000);
-  const lag = lagMinutes < 15 ? "" : ` Counting is ${lagMinutes} minutes behind.`;
+  const lag = lagMinutes < 15 ? "" : ` The figures are ${lagMinutes} minutes behind.`;
   return `<div class="notice" data-tone="danger" data-stale hidden>
-<p><strong>Out of date.</strong> The last update was <span data-age></span>. Normally there is one every minute, so the service may be
-unreachable. Reload the page to look for a newer one.</p></div>
+<p><strong>Out of date.</strong> The last update was <span data-age></span>. The page is normally updated every minute, so the
+service may be unreachable. Reload the page to check for an update.</p></div>
 <div class="notice" data-tone="${tone}"><p><span data-stale hidden>Last known state: </span><strong>${scope}${scope === "" ? title : title.toLowerCase()}</strong> ${text}</p></div>
-<p class="dimmed">Last updated ${renderTime(written_at, "written")}<span class="age" data-age></span>. Searches up to ${renderTime(counted_before)} are
-counted.${lag}</p>
+<p class="dimmed">Last updated ${renderTime(written_at, "written")}<span class="age" data-age></span>. Includes searches started before
+${renderTime(counted_before)}.${lag}</p>
 <noscript><p class="dimmed">If the last update is more than ${staleMinutes} minutes ago, this page is out of date and the service may be
 unreachable.</p></noscript>`;
 }
@@ -93,9 +93,9 @@ function renderCells(cells: NonNullable<ServiceStatus["cells"]>): string {
 }
 
 const objectiveNames: Record<ServiceStatus["objectives"][number]["name"], string> = {
-  availability: "Availability: requests that succeed",
-  own_availability: "Own availability: without failures of providers",
-  own_latency: "Own latency: at most 100 ms outside of providers",
+  availability: "Availability: requests that succeeded",
+  own_availability: "Own availability: failures of providers do not count",
+  own_latency: "Own latency: searches that spent at most 100 ms outside providers",
 };
 
 function renderObjectives(objectives: ServiceStatus["objectives"]): string {
@@ -163,7 +163,7 @@ function renderResponseTimes(days: Days): string {
     );
   return `${chart(bars, `95th percentile of the response time per day in the last 90 days. ${summary}`)}
 ${axis}
-<p class="dimmed">95th percentile of the time from the request to the charge of successful searches. ${summary}</p>
+<p class="dimmed">95th percentile of successful searches, measured from the request to the charge. ${summary}</p>
 <details><summary>All days</summary>
 <table><thead><tr><th>Day (UTC)</th><th class="numeric">Availability</th><th class="numeric">p95</th></tr></thead>
 <tbody>${rows.join("\n")}</tbody></table></details>`;
@@ -187,8 +187,8 @@ function renderIncident({ title, impact, opened_at, closed_at, updates }: Incide
 }
 
 function renderFooter(publicUrl: string): string {
-  return `<footer><p>Figures are those of all callers together, from the counts of usage: requests with a live key that were not rejected
-because of the caller. Days are in UTC. The same as <a href="status.json">JSON</a>.</p>
+  return `<footer><p>The figures cover all callers' requests with a live key, except those rejected because of the caller. Days are in UTC.
+<a href="status.json">The same as JSON</a>.</p>
 <p><a href="${escapeHtml(publicUrl)}/docs/">Documentation</a></p></footer>`;
 }
 

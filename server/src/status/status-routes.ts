@@ -26,7 +26,6 @@ export function createStatusPage(options: StatusPageOptions): () => Promise<Stat
   const { publicUrl, readCounts, now = () => performance.now() } = options;
   let last: StatusCounts | undefined;
   let page: Promise<StatusPage> | undefined;
-  let isReading = false;
   let nextReadAt = -Infinity;
 
   async function read(): Promise<StatusPage> {
@@ -36,7 +35,6 @@ export function createStatusPage(options: StatusPageOptions): () => Promise<Stat
       isReachable = counts !== undefined;
       last = counts ?? last;
     } finally {
-      isReading = false;
       nextReadAt = now() + (isReachable ? maxAgeMs : retryAfterMs);
     }
     if (!last) throw new Error("the database has not responded since the start");
@@ -44,8 +42,9 @@ export function createStatusPage(options: StatusPageOptions): () => Promise<Stat
   }
 
   return () => {
-    if (!page || (!isReading && now() >= nextReadAt)) {
-      isReading = true;
+    if (!page || now() >= nextReadAt) {
+      // Until the read ends.
+      nextReadAt = Infinity;
       page = read();
     }
     return page;
@@ -64,7 +63,7 @@ export function statusRoutes(readPage: () => Promise<StatusPage>): Route[] {
       tag: "Documents",
       summary: "Get the status page",
       description:
-        "Availability and response time of the last 90 days, objectives and incidents, as a page for browsers. At most a minute old.",
+        "Availability and response time of the last 90 days, objectives and incidents, as an HTML page. Updated once a minute.",
       answer: "text/html",
       problems: ["ledger_unavailable", ...publicProblems],
       handle: async (_request, reply) => {
@@ -80,7 +79,7 @@ export function statusRoutes(readPage: () => Promise<StatusPage>): Route[] {
       operationId: "getStatus",
       tag: "Documents",
       summary: "Get the status",
-      description: "What the status page shows, as JSON. At most a minute old.",
+      description: "The figures and incidents of the status page, as JSON. Updated once a minute.",
       answer: statusSchema,
       problems: ["ledger_unavailable", ...publicProblems],
       handle: async (_request, reply) => {

@@ -25,14 +25,14 @@ export type Incident = Static<typeof incidentSchema>;
 
 const stateSchema = Type.Enum(["operational", "degraded", "outage", "unavailable"], {
   description:
-    "`degraded` or `outage`: the impact of an open incident. `unavailable`: no server is running, or the database does not respond.",
+    "`operational`: no incident is open. `degraded` or `outage`: the worst impact of an open incident. `unavailable`: no server is running, or the database does not respond.",
 });
 
 export const statusSchema = Type.Object(
   {
     state: stateSchema,
-    written_at: time("When these figures were read. More than 5 minutes ago: this copy is out of date."),
-    counted_before: time("Searches that started before this time are counted."),
+    written_at: time("The last update. If it is more than 5 minutes ago, this copy is out of date."),
+    counted_before: time("The figures include searches started before this time."),
     objectives: Type.Array(
       Type.Object(
         {
@@ -45,7 +45,7 @@ export const statusSchema = Type.Object(
       ),
       {
         description:
-          "`availability`: requests that succeeded, of those that were not rejected because of the caller. `own_availability`: the same, without failures of providers. `own_latency`: successful searches that spent at most 100 ms outside of providers.",
+          "`availability`: requests that succeeded. `own_availability`: the same, but failures of providers do not count. `own_latency`: successful searches that spent at most 100 ms outside providers. Requests rejected because of the caller are not included.",
       },
     ),
     days: Type.Array(
@@ -55,7 +55,7 @@ export const statusSchema = Type.Object(
           availability: ratio("As in `objectives`. Null without requests."),
           p95_ms: Type.Union([Type.Integer(), Type.Null()], {
             description:
-              "95th percentile of the time from the request to the charge of successful searches, rounded up to two digits. Null without searches.",
+              "95th percentile of successful searches, measured from the request to the charge, and rounded up by less than 10%. Null without searches.",
           }),
         },
         { title: "StatusDay" },
@@ -69,11 +69,11 @@ export const statusSchema = Type.Object(
           {
             name: Type.String(),
             state: stateSchema,
-            availability: ratio("In the last 30 days. Null without requests, and if the cell could not be read."),
+            availability: ratio("In the last 30 days. Null without requests, or if the cell could not be read."),
           },
           { title: "StatusCell" },
         ),
-        { description: "Present on a page of several cells. The figures of the page are those of all cells together." },
+        { description: "Present on a page of several cells. The other figures are totals of all cells." },
       ),
     ),
   },

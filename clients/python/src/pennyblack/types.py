@@ -1038,8 +1038,8 @@ class StatusDay(TypedDict):
     day: str
     #: As in `objectives`. Null without requests.
     availability: Optional[float]
-    #: 95th percentile of the time from the request to the charge of successful searches, rounded up to two digits. Null
-    #: without searches.
+    #: 95th percentile of successful searches, measured from the request to the charge, and rounded up by less than 10%.
+    #: Null without searches.
     p95_ms: Optional[int]
 
 
@@ -1062,24 +1062,24 @@ class Incident(TypedDict):
 
 class StatusCell(TypedDict):
     name: str
-    #: `degraded` or `outage`: the impact of an open incident. `unavailable`: no server is running, or the database does
-    #: not respond.
+    #: `operational`: no incident is open. `degraded` or `outage`: the worst impact of an open incident. `unavailable`:
+    #: no server is running, or the database does not respond.
     state: Literal["operational", "degraded", "outage", "unavailable"]
-    #: In the last 30 days. Null without requests, and if the cell could not be read.
+    #: In the last 30 days. Null without requests, or if the cell could not be read.
     availability: Optional[float]
 
 
 class _RequiredServiceStatus(TypedDict):
-    #: `degraded` or `outage`: the impact of an open incident. `unavailable`: no server is running, or the database does
-    #: not respond.
+    #: `operational`: no incident is open. `degraded` or `outage`: the worst impact of an open incident. `unavailable`:
+    #: no server is running, or the database does not respond.
     state: Literal["operational", "degraded", "outage", "unavailable"]
-    #: When these figures were read. More than 5 minutes ago: this copy is out of date.
+    #: The last update. If it is more than 5 minutes ago, this copy is out of date.
     written_at: str
-    #: Searches that started before this time are counted.
+    #: The figures include searches started before this time.
     counted_before: str
-    #: `availability`: requests that succeeded, of those that were not rejected because of the caller.
-    #: `own_availability`: the same, without failures of providers. `own_latency`: successful searches that spent at
-    #: most 100 ms outside of providers.
+    #: `availability`: requests that succeeded. `own_availability`: the same, but failures of providers do not count.
+    #: `own_latency`: successful searches that spent at most 100 ms outside providers. Requests rejected because of the
+    #: caller are not included.
     objectives: List[ServiceObjective]
     #: The last 90 days in UTC, oldest first. The last one is today.
     days: List[StatusDay]
@@ -1088,7 +1088,7 @@ class _RequiredServiceStatus(TypedDict):
 
 
 class ServiceStatus(_RequiredServiceStatus, total=False):
-    #: Present on a page of several cells. The figures of the page are those of all cells together.
+    #: Present on a page of several cells. The other figures are totals of all cells.
     cells: List[StatusCell]
 
 

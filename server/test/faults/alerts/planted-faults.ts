@@ -142,7 +142,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     id: "oidc",
-    description: "The OpenID Connect provider is gone",
+    description: "The OpenID Connect provider does not respond",
     alert: "SignInUnavailable",
     step: "The issuer has changed: set `PENNYBLACK_OIDC_ISSUER` and restart the servers",
     isInBackground: true,
