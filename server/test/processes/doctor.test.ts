@@ -274,6 +274,7 @@ test("finds wrong roles, limits and settings of the database, a stopped worker a
     "alter system set fsync = off",
     "alter system set full_page_writes = off",
     "alter system set synchronous_commit = off",
+    "alter system set synchronous_standby_names = '*'",
     "alter system set archive_command = '/bin/false'",
     "select pg_reload_conf()",
   );
@@ -294,6 +295,7 @@ test("finds wrong roles, limits and settings of the database, a stopped worker a
     /^error: fsync is off.* Turn it on/,
     /^error: full_page_writes is off.* Turn it on/,
     /^error: synchronous_commit is off.* Turn it on/,
+    /^error: synchronous_standby_names is "\*"\..* Name the replicas/,
     /^warning: The role pennyblack_ledger does not have statement_timeout = 5s\. Run npm run migrate/,
     /^error: WAL archiving has failed since .*archiving-fails/,
     /^error: PENNYBLACK_KEY_PEPPERS does not list version 2\. 1 active key cannot be used.*key-peppers/,

@@ -61,17 +61,17 @@ async function findPrimary(): Promise<Node> {
 
 const addWallet = () => pool.query("insert into pb.wallets (id, name) values ($1, 'a wallet')", [randomUUID()]);
 /** Retried, because a connection to the lost node fails only after a timeout. */
-async function countWallets(): Promise<number> {
-  let count: bigint | undefined;
-  await until("wallets are counted", async () => {
-    const counting = pool.query<{ count: bigint }>("select count(*) from pb.wallets");
-    count = await counting.then(
-      ({ rows }) => rows[0]?.count,
+async function readValue(expression: string): Promise<string> {
+  let value: string | undefined;
+  await until(`the primary returns ${expression}`, async () => {
+    const reading = pool.query<{ value: string }>(`select (${expression})::text as value`);
+    value = await reading.then(
+      ({ rows }) => rows[0]?.value,
       () => undefined,
     );
-    return count !== undefined;
+    return value !== undefined;
   });
-  return Number(count);
+  return value ?? assert.fail();
 }
 
 test("the runbook sets up the database, and shows its nodes", async () => {
@@ -91,13 +91,21 @@ test("a switchover moves the primary, and a pause prevents a failover", async ()
   assert.match(await runBlock("patronictl pause"), /management is paused.*management is resumed/s);
 });
 
+test("after a crash of Patroni, only the replica that may be promoted acknowledges commits", async () => {
+  const primary = await findPrimary();
+  primary.agent.signal("SIGKILL");
+  await cluster.heal();
+  const [, recorded] = /\| (db[123]) .*\| Sync Standby/.exec(await runBlock("patronictl list")) ?? [];
+  assert.equal(await readValue("current_setting('synchronous_standby_names')"), recorded);
+});
+
 test("after the loss of a node no acknowledged write is missing, and the node can be copied again", async () => {
   await runBlock("edit-config");
   const old = await findPrimary();
   await addWallet();
   await cluster.loseNode(old);
   await cluster.untilReplaced(old);
-  assert.equal(await countWallets(), 3);
+  assert.equal(await readValue("select count(*) from pb.wallets"), "3");
   cluster.startNode(old);
   await cluster.heal();
   await runBlock("patronictl reinit", { NODE: old.name });

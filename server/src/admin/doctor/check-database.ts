@@ -129,6 +129,11 @@ async function checkServer(client: pg.Client, config: DoctorConfig): Promise<Fin
         "DATABASE_URL lists several hosts, but synchronous_standby_names is empty. A failover loses the last charges.",
         "Turn on Patroni's synchronous_mode. See deploy/patroni.",
       ),
+    state.standbys === "*" &&
+      error(
+        'synchronous_standby_names is "*". A replica that may not be promoted can acknowledge commits, so a failover can lose charges.',
+        "Name the replicas. With Patroni, run patronictl switchover, and install deploy/patroni/patroni.service.conf.",
+      ),
     config.databasePooler === "none" &&
       neededConnections > state.max_connections &&
       error(

@@ -161,6 +161,14 @@ export const lanes: Record<string, Record<string, Fault>> = {
       return replica.name;
     }),
     /** PostgreSQL continues without Patroni, until another node is promoted and after that. */
+    agent_paused: onPrimary(async (primary, context) => {
+      const { database } = context.cluster;
+      database.network.signal(primary, "SIGSTOP", "patroni");
+      await database.findReplacement(primary);
+      await pause(context, context.random.integer(0, 3_000));
+      database.network.signal(primary, "SIGCONT", "patroni");
+      return "";
+    }),
     agent_killed: onPrimary(async (primary, context) => {
       context.count("kills");
       await primary.agent.stop("SIGKILL");

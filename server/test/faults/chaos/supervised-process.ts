@@ -14,6 +14,8 @@ export interface ProcessOptions {
   account?: Account | undefined;
   logFile: string;
   folder: string;
+  /** Called after each exit, before the process is restarted. */
+  onExit?: () => void;
 }
 
 /** A process that is restarted whenever it exits, until it is stopped. */
@@ -57,6 +59,7 @@ export function superviseProcess(options: ProcessOptions): SupervisedProcess {
     started.once("exit", () => {
       all.delete(started);
       child = undefined;
+      options.onExit?.();
       wait(restartAfterMs).then(spawnIfNeeded, spawnIfNeeded);
     });
   }

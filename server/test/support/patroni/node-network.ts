@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { globSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { sendSignal } from "../services/send-signal.ts";
 
 // Network namespaces that stand for machines, connected by a bridge to this one. Each has its own address, and can be cut
@@ -21,8 +21,8 @@ export interface MachineNetwork {
   /** Packets between this machine and the others are lost; this computer still reaches it. */
   separate(machine: Machine): void;
   reconnect(machine: Machine): void;
-  /** Kills every process on the machine with SIGKILL. */
-  killAll(machine: Machine): void;
+  /** Signals every process on the machine, or those of one program. */
+  signal(machine: Machine, signal: NodeJS.Signals, program?: string): void;
   close(): void;
 }
 
@@ -56,7 +56,7 @@ export function createNetwork(names: readonly string[]): MachineNetwork {
       for (const { address } of others(machine))
         ipIfPossible("-n", machine.namespace, "route", "del", "blackhole", address);
     },
-    killAll,
+    signal: signalAll,
     close,
   };
 }
@@ -64,7 +64,7 @@ export function createNetwork(names: readonly string[]): MachineNetwork {
 /** Ends every process in the namespaces of a bridge, and removes them. */
 export function removeNetwork(bridge: string): void {
   for (const namespace of globSync(`${bridge}-*`, { cwd: "/run/netns" })) {
-    killAll({ namespace });
+    signalAll({ namespace }, "SIGKILL");
     ip("netns", "del", namespace);
   }
   ip("link", "del", bridge);
@@ -100,9 +100,18 @@ function connectMachine(bridge: string, { namespace, address }: Machine): void {
   ip("-n", namespace, "link", "set", "eth0", "up");
 }
 
-function killAll({ namespace }: Pick<Machine, "namespace">): void {
+function signalAll({ namespace }: Pick<Machine, "namespace">, signal: NodeJS.Signals, program?: string): void {
   const pids = execFileSync("ip", ["netns", "pids", namespace], { encoding: "utf8" }).split("\n").filter(Boolean);
-  for (const pid of pids) sendSignal(Number(pid), "SIGKILL");
+  for (const pid of pids) if (program === undefined || nameOf(pid) === program) sendSignal(Number(pid), signal);
+}
+
+/** Undefined if the process has ended. */
+function nameOf(pid: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8").trimEnd();
+  } catch {
+    return undefined;
+  }
 }
 
 function ip(...args: string[]): void {

@@ -87,6 +87,8 @@ export interface PatroniOptions {
 }
 
 const shipped = resolve(import.meta.dirname, "../../../../deploy/patroni");
+/** Whether systemd would end PostgreSQL when Patroni exits. It cannot run three nodes on one machine, so this file imitates it. */
+const endsPostgres = /^KillMode=mixed$/m.test(readFileSync(join(shipped, "patroni.service.conf"), "utf8"));
 const fastSettings = { ttl: 5, loop_wait: 1, retry_timeout: 2 };
 const startMs = 180_000;
 
@@ -156,7 +158,7 @@ export async function startPatroniCluster(options: PatroniOptions): Promise<Patr
     async loseNode(node) {
       network.disconnect(node);
       await Promise.all([node.agent.stop("SIGKILL"), node.etcd.stop("SIGKILL")]);
-      network.killAll(node);
+      network.signal(node, "SIGKILL");
     },
     startNode(node) {
       network.reconnect(node);
@@ -314,17 +316,23 @@ function onMachine(
 }
 
 function makeNode(machine: Machine, surroundings: Surroundings): Node {
-  const { home, configFile, programs, account } = surroundings;
+  const { home, configFile, programs, account, network } = surroundings;
   const { name, address } = machine;
   const folder = join(home, name);
   const data = join(folder, "data");
-  const supervise = (program: string, args: string[], environment: Record<string, string>): SupervisedProcess =>
+  const supervise = (
+    program: string,
+    args: string[],
+    environment: Record<string, string>,
+    onExit?: () => void,
+  ): SupervisedProcess =>
     superviseProcess({
       name: `${program} ${name}`,
       ...onMachine(machine, account, [program, ...args]),
       environment: { HOME: folder, ...environment },
       logFile: join(home, `${name}-${program}.log`),
       folder: home,
+      ...(onExit && { onExit }),
     });
   const agentEnvironment = {
     ...readEnvironment("node.env", machine, surroundings),
@@ -347,7 +355,9 @@ function makeNode(machine: Machine, surroundings: Surroundings): Node {
     data,
     url: `postgres://postgres@${address}:5432/postgres`,
     apiUrl: `http://${address}:8008`,
-    agent: supervise("patroni", [nodeConfig], agentEnvironment),
+    agent: supervise("patroni", [nodeConfig], agentEnvironment, () => {
+      if (endsPostgres) network.signal(machine, "SIGKILL", "postgres");
+    }),
     etcd: supervise("etcd", [], etcdEnvironment),
   };
 }
